@@ -2,12 +2,14 @@
 /*
  * Keyed rows: an array of rows of one type, in order of arrival, of which each is found by its
  * key, the bytes that it begins with.  Edges, placements, origins, counts and cache lines are
- * summed in such tables.  Not for rows that leave alone, nor for keys that an adversary may
- * choose.  One thread uses a table.
+ * summed in such tables, and files, places and objects numbered by them.  Not for rows that leave
+ * alone, or whose keys change.  Rows move when a table grows; their indices stay.  One thread uses
+ * a table.
  */
 #ifndef COMM_KEYED_H
 #define COMM_KEYED_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,6 +39,8 @@ struct comm_keyed_kind {
 	size_t row_bytes, key_bytes; /* of the key at least 8, or its hash has no high bits */
 	/* For add() and fold(): adds a row's values to those of the row with its key, at first 0. */
 	void (*sum)(void *to, const void *row);
+	size_t most;  /* rows of a table; 0: as many as memory holds */
+	bool hostile; /* an adversary may choose keys: they are hashed with a secret (hash.h) */
 };
 
 /* The sizes of a kind whose keys end with the member last; no padding lies between them. */
@@ -66,45 +70,66 @@ static inline void *comm_keyed_row(const struct comm_keyed *keyed,
 	return (uint8_t *)keyed->row + at * kind->row_bytes;
 }
 
-/* The slot of a key, or the free one where it belongs; there must be slots. */
-static inline uint32_t *comm_keyed_slot(const struct comm_keyed *keyed,
-					const struct comm_keyed_kind *kind, const void *key)
+static inline uint64_t comm_keyed_hash(const struct comm_keyed_kind *kind, const void *key)
 {
-	size_t mask = 2 * keyed->capacity - 1, tail = kind->key_bytes % sizeof(uint64_t), at;
+	size_t tail = kind->key_bytes % sizeof(uint64_t);
 	const uint8_t *words = key, *end = words + kind->key_bytes - tail;
 	uint64_t hash = 0, word;
 
+	if (kind->hostile)
+		return comm_hash_secret(key, kind->key_bytes);
 	memcpy(&hash, end, tail);
 	for (; words < end; words += sizeof(word)) {
 		memcpy(&word, words, sizeof(word));
 		hash = comm_hash_mix(hash, word);
 	}
+	return hash;
+}
+
+/* The slot of a key, or the free one where it belongs; there must be slots. */
+static inline uint32_t *comm_keyed_slot(const struct comm_keyed *keyed,
+					const struct comm_keyed_kind *kind, const void *key)
+{
+	size_t mask = 2 * keyed->capacity - 1, at;
+
 	/* The high bits: all bits of all words are in these (hash.h). */
-	at = hash >> keyed->hash_shift;
+	at = comm_keyed_hash(kind, key) >> keyed->hash_shift;
 	while (keyed->slot[at] &&
 	       memcmp(comm_keyed_row(keyed, kind, keyed->slot[at] - 1), key, kind->key_bytes) != 0)
 		at = (at + 1) & mask;
 	return &keyed->slot[at];
 }
 
+/* The row with that key; NULL: there is none. */
+static inline void *comm_keyed_find(const struct comm_keyed *keyed,
+				    const struct comm_keyed_kind *kind, const void *key)
+{
+	uint32_t at = keyed->slot ? *comm_keyed_slot(keyed, kind, key) : 0;
+
+	return at ? comm_keyed_row(keyed, kind, at - 1) : NULL;
+}
+
 /*
  * Finds the row with that key, or makes one whose other bytes are zero; *ret is its index.
- * -ENOMEM.  Inline, so that it is compiled for each kind: it is called for each sample.
+ * -ENOSPC: there are as many as there may be; -ENOMEM.  Inline, so that it is compiled for each
+ * kind: it is called for each sample.
  */
 static inline int comm_keyed_at(struct comm_keyed *keyed, const struct comm_keyed_kind *kind,
 				const void *key, size_t *ret)
 {
-	uint32_t *slot;
+	uint32_t *slot = keyed->slot ? comm_keyed_slot(keyed, kind, key) : NULL;
 	uint8_t *row;
 	int err;
 
-	if (keyed->n == keyed->capacity) {
-		err = comm_keyed_grow(keyed, kind);
-		if (err)
-			return err;
-	}
-	slot = comm_keyed_slot(keyed, kind, key);
-	if (!*slot) {
+	if (!slot || !*slot) {
+		if (kind->most && keyed->n >= kind->most)
+			return -ENOSPC;
+		if (keyed->n == keyed->capacity) {
+			err = comm_keyed_grow(keyed, kind);
+			if (err)
+				return err;
+			slot = comm_keyed_slot(keyed, kind, key);
+		}
 		row = comm_keyed_row(keyed, kind, keyed->n);
 		memcpy(row, key, kind->key_bytes);
 		memset(row + kind->key_bytes, 0, kind->row_bytes - kind->key_bytes);
@@ -114,7 +139,7 @@ static inline int comm_keyed_at(struct comm_keyed *keyed, const struct comm_keye
 	return 0;
 }
 
-/* Adds a row to the one with its key; *ret_at, unless NULL, is its index.  -ENOMEM. */
+/* Adds a row to the one with its key; *ret_at, unless NULL, is its index.  Errors of at(). */
 static inline int comm_keyed_add(struct comm_keyed *keyed, const struct comm_keyed_kind *kind,
 				 const void *row, size_t *ret_at)
 {

@@ -2,6 +2,7 @@
 /* Tables of keyed rows: found by the whole key and by nothing else, in order, summed and folded. */
 #include "keyed.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -86,6 +87,28 @@ static void test_each_byte_of_a_key_counts_and_no_other(void **state)
 	comm_keyed_deinit(&table.keyed);
 }
 
+static void test_bound_refuses_new_keys_alone(void **state)
+{
+	const struct comm_keyed_kind few = {COMM_KEYED_BYTES(struct row, part), .most = 100};
+	struct table table = {0};
+	struct row row;
+	size_t at;
+
+	(void)state;
+	memset(&row, 0, sizeof(row));
+	assert_null(comm_keyed_find(&table.keyed, &few, &row));
+	for (row.datum = 0; row.datum < 100; row.datum++)
+		assert_int_equal(comm_keyed_at(&table.keyed, &few, &row, &at), 0);
+	assert_int_equal(comm_keyed_at(&table.keyed, &few, &row, &at), -ENOSPC);
+	assert_null(comm_keyed_find(&table.keyed, &few, &row));
+	row.datum = 42;
+	assert_int_equal(comm_keyed_at(&table.keyed, &few, &row, &at), 0);
+	assert_int_equal(at, 42);
+	assert_ptr_equal(comm_keyed_find(&table.keyed, &few, &row), &table.row[42]);
+	assert_int_equal(table.n, 100);
+	comm_keyed_deinit(&table.keyed);
+}
+
 /* The longest run of slots without a free one, which is what a search may have to pass. */
 static size_t longest_run(const struct table *table)
 {
@@ -116,6 +139,36 @@ static void test_keys_in_sequence_spread(void **state)
 		comm_keyed_deinit(&data.keyed);
 		comm_keyed_deinit(&both.keyed);
 	}
+}
+
+static size_t run_of_chosen(bool is_hostile)
+{
+	const struct comm_keyed_kind chosen = {COMM_KEYED_BYTES(struct row, datum),
+					       .hostile = is_hostile};
+	struct table table = {0};
+	uint64_t factor = comm_hash_word(UINT64_C(0xc2b2ae3d27d4eb4f)), inverse = 1;
+	size_t at, run;
+
+	/* By Newton: what comm_hash_mix() multiplies a word by, inverted. */
+	for (int i = 0; i < 6; i++)
+		inverse *= 2 - factor * inverse;
+	for (uint64_t i = 0; i < 2000; i++) {
+		struct row row = {.datum = inverse * i};
+
+		assert_int_equal(comm_keyed_at(&table.keyed, &chosen, &row, &at), 0);
+		assert_int_equal(at, i);
+	}
+	run = longest_run(&table);
+	comm_keyed_deinit(&table.keyed);
+	return run;
+}
+
+/* Keys that all belong into one slot, unless a secret is mixed in; in order of arrival, as ever. */
+static void test_hostile_keys_spread(void **state)
+{
+	(void)state;
+	assert_int_equal(run_of_chosen(false), 2000);
+	assert_in_range(run_of_chosen(true), 1, 100);
 }
 
 static int order_weight(const void *pa, const void *pb)
@@ -189,7 +242,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_growth_loses_nothing),
 		cmocka_unit_test(test_each_byte_of_a_key_counts_and_no_other),
+		cmocka_unit_test(test_bound_refuses_new_keys_alone),
 		cmocka_unit_test(test_keys_in_sequence_spread),
+		cmocka_unit_test(test_hostile_keys_spread),
 		cmocka_unit_test(test_folding_keeps_the_first_and_all_sums),
 		cmocka_unit_test(test_sorted_rows_are_found),
 	};
