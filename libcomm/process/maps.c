@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "maps.h"
-#include "hash.h"
+#include "keyed.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 
 enum {
 	FILES_MAX = 1 << 20, /* files told apart in one run; later ones have id 0 */
-	SLOTS_MIN = 256,
 	PAGE = 4096,
 	ZEROED_LEAST_BYTES = 2 << 20,
 	PYTHON_MINOR_LEAST = 10,
@@ -17,32 +16,23 @@ enum {
 	COPIES_MAX = 16, /* mappings that a file's copied text may be in pieces of */
 };
 
+/* The file of a row has its index and 1 as its id. */
 struct mapped_file {
 	uint64_t dev, ino;
 	const char *path; /* of names: compared as a pointer */
-	uint32_t id;	  /* 0: the slot is free */
 };
 
 struct comm_maps {
 	struct comm_names *names;
-	struct mapped_file *files;
-	uint32_t n_slots, n_files;
+	struct comm_keyed files;
 };
 
 int comm_maps_create(struct comm_names *names, struct comm_maps **ret)
 {
-	struct comm_maps *maps = calloc(1, sizeof(*maps));
-
-	if (!maps)
+	*ret = calloc(1, sizeof(**ret));
+	if (!*ret)
 		return -ENOMEM;
-	maps->names = names;
-	maps->n_slots = SLOTS_MIN;
-	maps->files = calloc(SLOTS_MIN, sizeof(*maps->files));
-	if (!maps->files) {
-		free(maps);
-		return -ENOMEM;
-	}
-	*ret = maps;
+	(*ret)->names = names;
 	return 0;
 }
 
@@ -50,62 +40,18 @@ void comm_maps_destroy(struct comm_maps *maps)
 {
 	if (!maps)
 		return;
-	free(maps->files);
+	comm_keyed_deinit(&maps->files);
 	free(maps);
-}
-
-static uint32_t file_hash(uint64_t dev, uint64_t ino, const char *path)
-{
-	const uint64_t key[] = {dev, ino, (uintptr_t)path};
-
-	return (uint32_t)comm_hash_secret(key, sizeof(key));
-}
-
-static int files_grow(struct comm_maps *maps)
-{
-	uint32_t n_slots = maps->n_slots * 2;
-	struct mapped_file *files = calloc(n_slots, sizeof(*files));
-
-	if (!files)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < maps->n_slots; i++) {
-		const struct mapped_file *f = &maps->files[i];
-		uint32_t at;
-
-		if (!f->id)
-			continue;
-		at = file_hash(f->dev, f->ino, f->path) & (n_slots - 1);
-		while (files[at].id)
-			at = (at + 1) & (n_slots - 1);
-		files[at] = *f;
-	}
-	free(maps->files);
-	maps->files = files;
-	maps->n_slots = n_slots;
-	return 0;
 }
 
 static uint32_t file_id(struct comm_maps *maps, uint64_t dev, uint64_t ino, const char *path)
 {
-	uint32_t at = file_hash(dev, ino, path) & (maps->n_slots - 1);
+	static const struct comm_keyed_kind kind = {COMM_KEYED_BYTES(struct mapped_file, path),
+						    .most = FILES_MAX, .hostile = true};
+	const struct mapped_file file = {dev, ino, path};
+	size_t at;
 
-	for (; maps->files[at].id; at = (at + 1) & (maps->n_slots - 1)) {
-		const struct mapped_file *f = &maps->files[at];
-
-		if (f->dev == dev && f->ino == ino && f->path == path)
-			return f->id;
-	}
-	if (maps->n_files >= FILES_MAX)
-		return 0;
-	maps->files[at] = (struct mapped_file){dev, ino, path, ++maps->n_files};
-	if (maps->n_files * 2 > maps->n_slots && files_grow(maps) < 0 &&
-	    maps->n_files + 1 >= maps->n_slots) {
-		/* The hash table must keep a free slot, or a search never ends. */
-		maps->files[at].id = 0;
-		maps->n_files--;
-		return 0;
-	}
-	return maps->n_files;
+	return comm_keyed_at(&maps->files, &kind, &file, &at) ? 0 : (uint32_t)at + 1;
 }
 
 struct cursor {
