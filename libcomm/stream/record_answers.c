@@ -3,10 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HASH_NONFATAL_OOM 1
-#define uthash_nonfatal_oom(elt) ((elt)->lost = true)
-#include <uthash.h>
-
+#include "keyed.h"
 #include "record_answers.h"
 
 _Static_assert(COMM_MAP_FILE == 0 && COMM_MAP_ANON == 1 && COMM_MAP_HEAP == 2 &&
@@ -19,17 +16,22 @@ enum { MAPPING_BYTES = 64 }; /* of the shortest one: its path is empty */
 /* The table: the last answer to each question; older ones stay behind it. */
 
 struct answer {
-	struct comm_question question;
-	UT_hash_handle hh;
 	struct answer *older;
-	bool lost;
 	uint64_t put; /* age of the table at that time */
 	size_t n;
 	uint8_t data[];
 };
 
+struct answered {
+	struct comm_question question;
+	struct answer *last; /* NULL: there was no memory for it */
+};
+
+static const struct comm_keyed_kind answered_kind = {COMM_KEYED_BYTES(struct answered, question),
+						     .hostile = true};
+
 struct comm_answers {
-	struct answer *table;
+	COMM_KEYED(keyed, struct answered, answered, n);
 	bool keep_older;
 	uint64_t age;
 };
@@ -43,24 +45,23 @@ int comm_answers_create(bool keep_older, struct comm_answers **ret)
 	return 0;
 }
 
+static void free_answers(struct answer *last)
+{
+	struct answer *older;
+
+	for (; last; last = older) {
+		older = last->older;
+		free(last);
+	}
+}
+
 void comm_answers_destroy(struct comm_answers *answers)
 {
-	struct answer *answer, *next;
-
 	if (!answers)
 		return;
-	/* Free the hash table first: HASH_CLEAR() must not find freed entries. */
-	answer = answers->table;
-	HASH_CLEAR(hh, answers->table);
-	for (; answer; answer = next) {
-		next = answer->hh.next;
-		while (answer) {
-			struct answer *older = answer->older;
-
-			free(answer);
-			answer = older;
-		}
-	}
+	for (size_t i = 0; i < answers->n; i++)
+		free_answers(answers->answered[i].last);
+	comm_keyed_deinit(&answers->keyed);
 	free(answers);
 }
 
@@ -68,8 +69,12 @@ int comm_answers_put(struct comm_answers *answers, const struct comm_question *q
 		     const void *text, size_t bytes)
 {
 	struct answer *old, *answer;
+	size_t at;
+	int err = comm_keyed_at(&answers->keyed, &answered_kind, question, &at);
 
-	HASH_FIND(hh, answers->table, question, sizeof(*question), old);
+	if (err)
+		return err;
+	old = answers->answered[at].last;
 	if (old && old->n == bytes && (!bytes || !memcmp(old->data, text, bytes))) {
 		old->put = answers->age;
 		return 0;
@@ -77,26 +82,15 @@ int comm_answers_put(struct comm_answers *answers, const struct comm_question *q
 	answer = calloc(1, sizeof(*answer) + bytes);
 	if (!answer)
 		return -ENOMEM;
-	answer->question = *question;
 	answer->put = answers->age;
 	answer->n = bytes;
 	if (bytes)
 		memcpy(answer->data, text, bytes);
-	if (old)
-		HASH_DEL(answers->table, old);
 	if (answers->keep_older)
 		answer->older = old;
 	else
 		free(old);
-	HASH_ADD(hh, answers->table, question, sizeof(*question), answer);
-	if (answer->lost) {
-		while (answer) {
-			old = answer->older;
-			free(answer);
-			answer = old;
-		}
-		return -ENOMEM;
-	}
+	answers->answered[at].last = answer;
 	return 1;
 }
 
@@ -108,10 +102,10 @@ void comm_answers_age(struct comm_answers *answers)
 static const struct answer *find(const struct comm_answers *answers,
 				 const struct comm_question *question)
 {
-	struct answer *answer;
+	const struct answered *answered =
+		comm_keyed_find(&answers->keyed, &answered_kind, question);
 
-	HASH_FIND(hh, answers->table, question, sizeof(*question), answer);
-	return answer;
+	return answered ? answered->last : NULL;
 }
 
 static bool give(const struct answer *answer, const void **ret, size_t *ret_bytes)
