@@ -6,7 +6,7 @@ set -eu
 export LC_ALL=C
 
 build="gcc make pkg-config clang llvm bpftool libc6-dev libbpf-dev libzydis-dev libdw-dev libelf-dev
-       libsqlite3-dev libpfm4-dev libcap-dev libseccomp-dev zlib1g-dev libzstd-dev liblzma-dev libncurses-dev uthash-dev libiberty-dev libmetis-dev"
+       libsqlite3-dev libpfm4-dev libcap-dev libseccomp-dev zlib1g-dev libzstd-dev liblzma-dev libncurses-dev libiberty-dev libmetis-dev"
 demo="redis-server redis-tools"
 check="$demo procps python3 g++ libcmocka-dev libclang-rt-14-dev clang-format clang-tidy cppcheck sqlite3 xz-utils
        pigz jq util-linux gdb valgrind git binutils file bc flex bison libssl-dev

@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HASH_NONFATAL_OOM 1
-#define uthash_nonfatal_oom(elt) ((elt)->lost = true)
-#include <uthash.h>
+#include "process_lru.h"
 
 enum {
 	PROCESSES_MAX = 1 << 16,
@@ -20,84 +18,21 @@ enum {
 };
 
 struct process {
-	UT_hash_handle hh;
-	uint32_t tgid;
-	bool lost; /* no memory to file it */
+	struct comm_process_lru_entry lru;
 	struct comm_mapping *map;
 	size_t n;
 };
 
 struct thread {
-	UT_hash_handle hh;
-	uint32_t tid;
-	bool lost;
+	struct comm_process_lru_entry lru; /* by its own number */
 	char name[16];
 };
 
 struct comm_perfdata_processes {
 	struct comm_maps *maps;
-	struct process *process;
-	struct thread *thread;
+	struct comm_process_lru process, thread;
 	size_t n_mappings;
 };
-
-int comm_perfdata_processes_create(struct comm_maps *maps, struct comm_perfdata_processes **ret)
-{
-	*ret = calloc(1, sizeof(**ret));
-	if (!*ret)
-		return -ENOMEM;
-	(*ret)->maps = maps;
-	return 0;
-}
-
-void comm_perfdata_processes_destroy(struct comm_perfdata_processes *processes)
-{
-	struct process *p, *next_p;
-	struct thread *t, *next_t;
-
-	if (!processes)
-		return;
-	p = processes->process;
-	t = processes->thread;
-	/* Free the hash tables first: HASH_CLEAR() must not find freed entries. */
-	HASH_CLEAR(hh, processes->process);
-	HASH_CLEAR(hh, processes->thread);
-	for (; p; p = next_p) {
-		next_p = p->hh.next;
-		free(p->map);
-		free(p);
-	}
-	for (; t; t = next_t) {
-		next_t = t->hh.next;
-		free(t);
-	}
-	free(processes);
-}
-
-static struct process *find(const struct comm_perfdata_processes *processes, uint32_t tgid)
-{
-	struct process *p;
-
-	HASH_FIND(hh, processes->process, &tgid, sizeof(tgid), p);
-	return p;
-}
-
-static struct process *get(struct comm_perfdata_processes *processes, uint32_t tgid)
-{
-	struct process *p = find(processes, tgid);
-
-	if (p || HASH_COUNT(processes->process) >= PROCESSES_MAX)
-		return p;
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return NULL;
-	p->tgid = tgid;
-	HASH_ADD(hh, processes->process, tgid, sizeof(p->tgid), p);
-	if (!p->lost)
-		return p;
-	free(p);
-	return NULL;
-}
 
 static void unmap_all(struct comm_perfdata_processes *processes, struct process *p)
 {
@@ -105,6 +40,43 @@ static void unmap_all(struct comm_perfdata_processes *processes, struct process 
 	free(p->map);
 	p->map = NULL;
 	p->n = 0;
+}
+
+static void forget_process(void *ctx, struct comm_process_lru_entry *kept)
+{
+	unmap_all(ctx, (struct process *)kept);
+}
+
+int comm_perfdata_processes_create(struct comm_maps *maps, struct comm_perfdata_processes **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	(*ret)->maps = maps;
+	comm_process_lru_init(&(*ret)->process, 0, sizeof(struct process), forget_process, *ret);
+	comm_process_lru_init(&(*ret)->thread, 0, sizeof(struct thread), NULL, NULL);
+	return 0;
+}
+
+void comm_perfdata_processes_destroy(struct comm_perfdata_processes *processes)
+{
+	if (!processes)
+		return;
+	comm_process_lru_deinit(&processes->process);
+	comm_process_lru_deinit(&processes->thread);
+	free(processes);
+}
+
+static struct process *find(const struct comm_perfdata_processes *processes, uint32_t tgid)
+{
+	return comm_process_lru_known(&processes->process, tgid);
+}
+
+static struct process *get(struct comm_perfdata_processes *processes, uint32_t tgid)
+{
+	if (processes->process.n >= PROCESSES_MAX)
+		return find(processes, tgid);
+	return comm_process_lru_get(&processes->process, tgid);
 }
 
 /* The first mapping that ends behind addr. */
@@ -203,10 +175,7 @@ int64_t comm_perfdata_processes_map(struct comm_perfdata_processes *processes, u
 
 static struct thread *find_thread(const struct comm_perfdata_processes *processes, uint32_t tid)
 {
-	struct thread *t;
-
-	HASH_FIND(hh, processes->thread, &tid, sizeof(tid), t);
-	return t;
+	return comm_process_lru_known(&processes->thread, tid);
 }
 
 void comm_perfdata_processes_name(struct comm_perfdata_processes *processes, uint32_t tid,
@@ -214,17 +183,8 @@ void comm_perfdata_processes_name(struct comm_perfdata_processes *processes, uin
 {
 	struct thread *t = find_thread(processes, tid);
 
-	if (!t && HASH_COUNT(processes->thread) < THREADS_MAX) {
-		t = calloc(1, sizeof(*t));
-		if (!t)
-			return;
-		t->tid = tid;
-		HASH_ADD(hh, processes->thread, tid, sizeof(t->tid), t);
-		if (t->lost) {
-			free(t);
-			return;
-		}
-	}
+	if (!t && processes->thread.n < THREADS_MAX)
+		t = comm_process_lru_get(&processes->thread, tid);
 	if (!t)
 		return;
 	memset(t->name, 0, sizeof(t->name));
@@ -268,18 +228,9 @@ void comm_perfdata_processes_exec(struct comm_perfdata_processes *processes, uin
 void comm_perfdata_processes_exit(struct comm_perfdata_processes *processes, uint32_t tgid,
 				  uint32_t tid)
 {
-	struct thread *t = find_thread(processes, tid);
-	struct process *p = tid == tgid ? find(processes, tgid) : NULL;
-
-	if (t) {
-		HASH_DEL(processes->thread, t);
-		free(t);
-	}
-	if (p) {
-		HASH_DEL(processes->process, p);
-		unmap_all(processes, p);
-		free(p);
-	}
+	comm_process_lru_drop(&processes->thread, tid);
+	if (tid == tgid)
+		comm_process_lru_drop(&processes->process, tgid);
 }
 
 int comm_perfdata_processes_maps(const struct comm_perfdata_processes *processes, uint32_t tgid,

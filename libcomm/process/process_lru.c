@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "hash.h"
+
 void comm_process_lru_init(struct comm_process_lru *lru, size_t max, size_t bytes,
 			   void (*forget)(void *ctx, struct comm_process_lru_entry *kept),
 			   void *ctx)
@@ -10,30 +12,54 @@ void comm_process_lru_init(struct comm_process_lru *lru, size_t max, size_t byte
 	*lru = (struct comm_process_lru){.max = max, .bytes = bytes, .forget = forget, .ctx = ctx};
 }
 
-static void forget(struct comm_process_lru *lru, struct comm_process_lru_entry **at)
+static void unlink_used(struct comm_process_lru *lru, struct comm_process_lru_entry *kept)
 {
-	struct comm_process_lru_entry *kept = *at;
+	*(kept->older ? &kept->older->newer : &lru->oldest) = kept->newer;
+	*(kept->newer ? &kept->newer->older : &lru->newest) = kept->older;
+}
 
+static void link_newest(struct comm_process_lru *lru, struct comm_process_lru_entry *kept)
+{
+	kept->older = lru->newest;
+	kept->newer = NULL;
+	*(lru->newest ? &lru->newest->newer : &lru->oldest) = kept;
+	lru->newest = kept;
+}
+
+/* Where a process is linked, or NULL stands at the end of its bucket. */
+static struct comm_process_lru_entry **link_of(struct comm_process_lru *lru, uint32_t tgid)
+{
+	struct comm_process_lru_entry **at =
+		&lru->bucket[comm_hash_secret(&tgid, sizeof(tgid)) % COMM_PROCESS_LRU_BUCKETS];
+
+	while (*at && (*at)->tgid != tgid)
+		at = &(*at)->next;
+	return at;
+}
+
+void comm_process_lru_drop(struct comm_process_lru *lru, uint32_t tgid)
+{
+	struct comm_process_lru_entry **at = link_of(lru, tgid), *kept = *at;
+
+	if (!kept)
+		return;
 	*at = kept->next;
-	lru->forget(lru->ctx, kept);
+	unlink_used(lru, kept);
+	if (lru->forget)
+		lru->forget(lru->ctx, kept);
 	free(kept);
 	lru->n--;
 }
 
 void comm_process_lru_deinit(struct comm_process_lru *lru)
 {
-	for (size_t i = 0; i < COMM_PROCESS_LRU_BUCKETS; i++)
-		while (lru->bucket[i])
-			forget(lru, &lru->bucket[i]);
+	while (lru->oldest)
+		comm_process_lru_drop(lru, lru->oldest->tgid);
 }
 
 void *comm_process_lru_known(const struct comm_process_lru *lru, uint32_t tgid)
 {
-	struct comm_process_lru_entry *kept = lru->bucket[tgid % COMM_PROCESS_LRU_BUCKETS];
-
-	while (kept && kept->tgid != tgid)
-		kept = kept->next;
-	return kept;
+	return *link_of((struct comm_process_lru *)lru, tgid);
 }
 
 void *comm_process_lru_oldest(const struct comm_process_lru *lru,
@@ -41,56 +67,40 @@ void *comm_process_lru_oldest(const struct comm_process_lru *lru,
 					  const void *ctx),
 			      const void *ctx)
 {
-	struct comm_process_lru_entry *found = NULL;
+	struct comm_process_lru_entry *kept = lru->oldest;
 
-	for (size_t i = 0; i < COMM_PROCESS_LRU_BUCKETS; i++)
-		for (struct comm_process_lru_entry *kept = lru->bucket[i]; kept; kept = kept->next)
-			if (has(kept, ctx) && (!found || kept->used < found->used))
-				found = kept;
-	return found;
-}
-
-static bool is_any(const struct comm_process_lru_entry *kept, const void *ctx)
-{
-	(void)kept;
-	(void)ctx;
-	return true;
-}
-
-static void forget_oldest(struct comm_process_lru *lru)
-{
-	const struct comm_process_lru_entry *oldest = comm_process_lru_oldest(lru, is_any, NULL);
-	struct comm_process_lru_entry **at = &lru->bucket[oldest->tgid % COMM_PROCESS_LRU_BUCKETS];
-
-	while (*at != oldest)
-		at = &(*at)->next;
-	forget(lru, at);
+	while (kept && !has(kept, ctx))
+		kept = kept->newer;
+	return kept;
 }
 
 void *comm_process_lru_get(struct comm_process_lru *lru, uint32_t tgid)
 {
-	struct comm_process_lru_entry *kept = comm_process_lru_known(lru, tgid), **bucket;
+	struct comm_process_lru_entry *kept = lru->newest, **at;
 
-	if (!kept) {
-		if (lru->n >= lru->max)
-			forget_oldest(lru);
+	if (kept && kept->tgid == tgid)
+		return kept;
+	kept = *link_of(lru, tgid);
+	if (kept) {
+		unlink_used(lru, kept);
+	} else {
+		if (lru->max && lru->n >= lru->max)
+			comm_process_lru_drop(lru, lru->oldest->tgid);
 		kept = calloc(1, lru->bytes);
 		if (!kept)
 			return NULL;
-		bucket = &lru->bucket[tgid % COMM_PROCESS_LRU_BUCKETS];
 		kept->tgid = tgid;
-		kept->next = *bucket;
-		*bucket = kept;
+		at = link_of(lru, tgid);
+		*at = kept;
 		lru->n++;
 	}
-	kept->used = ++lru->used;
+	link_newest(lru, kept);
 	return kept;
 }
 
 void comm_process_lru_each(const struct comm_process_lru *lru,
 			   void (*fn)(void *ctx, struct comm_process_lru_entry *kept), void *ctx)
 {
-	for (size_t i = 0; i < COMM_PROCESS_LRU_BUCKETS; i++)
-		for (struct comm_process_lru_entry *kept = lru->bucket[i]; kept; kept = kept->next)
-			fn(ctx, kept);
+	for (struct comm_process_lru_entry *kept = lru->oldest; kept; kept = kept->newer)
+		fn(ctx, kept);
 }

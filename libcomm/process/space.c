@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "process_lru.h"
+
 enum {
 	REREAD_NS = 50 * 1000 * 1000,
 	/*
@@ -14,16 +16,13 @@ enum {
 	REREAD_PER_MAPPING_NS = 150 * 1000,
 	/* A wild address is never in a mapping: each such miss doubles the wait to reread. */
 	MISS_SHIFT_MAX = 5,
-	BUCKETS = 4096,
 	SPACES_KEPT = 16384,
 	MAPPINGS_KEPT = 1 << 17, /* of all spaces: 8 MiB */
 };
 
 struct comm_space {
-	struct comm_space *next;	  /* of the bucket */
-	struct comm_space *older, *newer; /* by when they were asked for */
+	struct comm_process_lru_entry lru;
 	struct comm_space_table *table;
-	uint32_t tgid;
 	uint32_t generation;
 	bool asked;	/* mappings were read once at least */
 	bool changed;	/* an event changed the mappings since */
@@ -37,10 +36,23 @@ struct comm_space_table {
 	const struct comm_inspect *inspect;
 	/* Counted for all spaces, so that a reused tgid gets a generation never used before. */
 	uint32_t generation;
-	struct comm_space *oldest, *newest;
-	size_t n, n_mappings;
-	struct comm_space *bucket[BUCKETS];
+	size_t n_mappings;
+	struct comm_process_lru spaces;
 };
+
+static void forget_mappings(struct comm_space_table *table, struct comm_space *space)
+{
+	table->n_mappings -= space->n;
+	free(space->map);
+	space->map = NULL;
+	space->n = 0;
+	space->asked = false;
+}
+
+static void forget_space(void *ctx, struct comm_process_lru_entry *kept)
+{
+	forget_mappings(ctx, (struct comm_space *)kept);
+}
 
 int comm_space_table_create(const struct comm_inspect *inspect, struct comm_space_table **ret)
 {
@@ -49,98 +61,37 @@ int comm_space_table_create(const struct comm_inspect *inspect, struct comm_spac
 	if (!table)
 		return -ENOMEM;
 	table->inspect = inspect;
+	comm_process_lru_init(&table->spaces, 0, sizeof(struct comm_space), forget_space, table);
 	*ret = table;
 	return 0;
 }
 
-static void unlink_used(struct comm_space *space)
-{
-	struct comm_space_table *table = space->table;
-
-	*(space->older ? &space->older->newer : &table->oldest) = space->newer;
-	*(space->newer ? &space->newer->older : &table->newest) = space->older;
-}
-
-static void link_newest(struct comm_space *space)
-{
-	struct comm_space_table *table = space->table;
-
-	space->older = table->newest;
-	space->newer = NULL;
-	*(table->newest ? &table->newest->newer : &table->oldest) = space;
-	table->newest = space;
-}
-
-static void space_destroy(struct comm_space *space)
-{
-	unlink_used(space);
-	space->table->n--;
-	space->table->n_mappings -= space->n;
-	free(space->map);
-	free(space);
-}
-
 void comm_space_table_destroy(struct comm_space_table *table)
 {
-	struct comm_space *next;
-
 	if (!table)
 		return;
-	for (size_t i = 0; i < BUCKETS; i++) {
-		for (struct comm_space *s = table->bucket[i]; s; s = next) {
-			next = s->next;
-			space_destroy(s);
-		}
-	}
+	comm_process_lru_deinit(&table->spaces);
 	free(table);
-}
-
-static struct comm_space *lookup(const struct comm_space_table *table, uint32_t tgid)
-{
-	struct comm_space *s = table->bucket[tgid % BUCKETS];
-
-	while (s && s->tgid != tgid)
-		s = s->next;
-	return s;
 }
 
 struct comm_space *comm_space_get(struct comm_space_table *table, uint32_t tgid)
 {
-	struct comm_space *s = table->newest;
+	struct comm_space *s = comm_process_lru_get(&table->spaces, tgid);
 
-	if (s && s->tgid == tgid)
-		return s;
-	s = lookup(table, tgid);
-	if (s) {
-		unlink_used(s);
-	} else {
-		s = calloc(1, sizeof(*s));
-		if (!s)
-			return NULL;
+	if (s && !s->table) {
 		s->table = table;
-		s->tgid = tgid;
 		s->generation = ++table->generation;
-		s->next = table->bucket[tgid % BUCKETS];
-		table->bucket[tgid % BUCKETS] = s;
-		table->n++;
 	}
-	link_newest(s);
 	return s;
 }
 
 /* The mappings of the processes that were asked for least recently are read again when needed. */
 static void make_room(struct comm_space_table *table, const struct comm_space *keep)
 {
-	for (struct comm_space *s = table->oldest; s && table->n_mappings > MAPPINGS_KEPT;
-	     s = s->newer) {
-		if (s == keep || !s->n)
-			continue;
-		table->n_mappings -= s->n;
-		free(s->map);
-		s->map = NULL;
-		s->n = 0;
-		s->asked = false;
-	}
+	for (struct comm_process_lru_entry *kept = table->spaces.oldest;
+	     kept && table->n_mappings > MAPPINGS_KEPT; kept = kept->newer)
+		if ((struct comm_space *)kept != keep && ((struct comm_space *)kept)->n)
+			forget_mappings(table, (struct comm_space *)kept);
 }
 
 static bool same(const struct comm_mapping *a, const struct comm_mapping *b)
@@ -165,7 +116,7 @@ static void reread(struct comm_space *space, uint64_t now_ns)
 	 * A process that has ended keeps its last mappings: samples of its last
 	 * moments may still be on their way.
 	 */
-	if (inspect->ops->maps(inspect->ctx, space->tgid, &map, &n) < 0)
+	if (inspect->ops->maps(inspect->ctx, space->lru.tgid, &map, &n) < 0)
 		return;
 	for (i = 0; i < n && i < space->n && same(&map[i], &space->map[i]); i++)
 		;
@@ -218,7 +169,7 @@ static const struct comm_mapping *search(struct comm_space *space, uint64_t addr
 
 bool comm_space_is_shared(const struct comm_space_table *table, uint32_t tgid, uint64_t addr)
 {
-	struct comm_space *space = lookup(table, tgid);
+	struct comm_space *space = comm_process_lru_known(&table->spaces, tgid);
 	const struct comm_mapping *m = space ? search(space, addr) : NULL;
 
 	return !m || m->shared;
@@ -226,7 +177,7 @@ bool comm_space_is_shared(const struct comm_space_table *table, uint32_t tgid, u
 
 bool comm_space_has_file(const struct comm_space_table *table, uint32_t tgid, const char *base)
 {
-	const struct comm_space *space = lookup(table, tgid);
+	const struct comm_space *space = comm_process_lru_known(&table->spaces, tgid);
 
 	for (size_t i = 0; space && i < space->n; i++) {
 		const char *slash = strrchr(space->map[i].path, '/');
@@ -282,12 +233,12 @@ uint32_t comm_space_generation(const struct comm_space *space)
 
 uint32_t comm_space_tgid(const struct comm_space *space)
 {
-	return space->tgid;
+	return space->lru.tgid;
 }
 
 void comm_space_changed(struct comm_space_table *table, uint32_t tgid)
 {
-	struct comm_space *s = lookup(table, tgid);
+	struct comm_space *s = comm_process_lru_known(&table->spaces, tgid);
 
 	if (s) {
 		/* Invalidates caches of mappings: one that still hits would never ask again. */
@@ -299,21 +250,13 @@ void comm_space_changed(struct comm_space_table *table, uint32_t tgid)
 
 void comm_space_drop(struct comm_space_table *table, uint32_t tgid)
 {
-	for (struct comm_space **p = &table->bucket[tgid % BUCKETS]; *p; p = &(*p)->next) {
-		struct comm_space *s = *p;
-
-		if (s->tgid != tgid)
-			continue;
-		*p = s->next;
-		space_destroy(s);
-		return;
-	}
+	comm_process_lru_drop(&table->spaces, tgid);
 }
 
 bool comm_space_crowded(const struct comm_space_table *table, uint32_t *ret_tgid)
 {
-	if (table->n <= SPACES_KEPT)
+	if (table->spaces.n <= SPACES_KEPT)
 		return false;
-	*ret_tgid = table->oldest->tgid;
+	*ret_tgid = table->spaces.oldest->tgid;
 	return true;
 }

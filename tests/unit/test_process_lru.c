@@ -8,7 +8,7 @@
 
 #include "process_lru.h"
 
-enum { KEPT = 4, BESIDE = COMM_PROCESS_LRU_BUCKETS }; /* so far apart two have one bucket */
+enum { KEPT = 4, BESIDE = 1000, MANY = 4 * COMM_PROCESS_LRU_BUCKETS };
 
 struct kept {
 	struct comm_process_lru_entry lru;
@@ -104,6 +104,46 @@ static void test_each(void **state)
 	comm_process_lru_deinit(&lru);
 }
 
+static void test_dropped_is_forgotten(void **state)
+{
+	struct comm_process_lru lru;
+
+	(void)state;
+	setup(&lru);
+	comm_process_lru_drop(&lru, 2);
+	assert_int_equal(forgotten, 0);
+	comm_process_lru_drop(&lru, 1);
+	assert_int_equal(forgotten, 1);
+	assert_int_equal(lru.n, KEPT - 1);
+	assert_int_equal(lru.oldest->tgid, 1 + BESIDE);
+	/* There is room for another, and nothing of the one before is left. */
+	forgotten = 0;
+	assert_int_equal(((struct kept *)comm_process_lru_get(&lru, 1))->value, 0);
+	assert_int_equal(forgotten, 0);
+	comm_process_lru_deinit(&lru);
+}
+
+/* Several are in each bucket. */
+static void test_any_number(void **state)
+{
+	struct comm_process_lru lru;
+
+	(void)state;
+	comm_process_lru_init(&lru, 0, sizeof(struct kept), NULL, NULL);
+	for (uint32_t i = 1; i <= MANY; i++)
+		((struct kept *)comm_process_lru_get(&lru, i))->value = i;
+	for (uint32_t i = 1; i <= MANY; i += 2)
+		comm_process_lru_drop(&lru, i);
+	assert_int_equal(lru.n, MANY / 2);
+	for (uint32_t i = 1; i <= MANY; i++) {
+		const struct kept *kept = comm_process_lru_known(&lru, i);
+
+		assert_int_equal(kept ? kept->value : 0, i % 2 ? 0 : i);
+	}
+	comm_process_lru_deinit(&lru);
+	assert_null(lru.newest);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -111,6 +151,8 @@ int main(void)
 		cmocka_unit_test(test_least_recent_goes),
 		cmocka_unit_test(test_oldest_that_has),
 		cmocka_unit_test(test_each),
+		cmocka_unit_test(test_dropped_is_forgotten),
+		cmocka_unit_test(test_any_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
