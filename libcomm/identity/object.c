@@ -9,19 +9,18 @@
 
 #include "event.h"
 #include "hash.h"
+#include "keyed.h"
 #include "names.h"
+#include "process_lru.h"
 #include "stack.h"
 
 enum {
 	OBJECTS_MAX = 1 << 18,
-	OBJECT_SLOTS = 2 * OBJECTS_MAX,
 	/* With more, thousands of short-lived processes would use up the ids. */
 	OBJECTS_APART = OBJECTS_MAX / 4,
 	NAMES_BYTES_MAX = 64 << 20,
 	SPACES_MAX = 1 << 16,
 	FILE_SPACES_MAX = 1 << 15, /* never given back */
-	FILE_SLOTS = 2 * FILE_SPACES_MAX,
-	BUCKETS = 4096,
 	HOT_SLOTS = 8192,
 	CACHES = 3,
 	TIDS = 4096,
@@ -57,8 +56,7 @@ struct marked_range {
 };
 
 struct object_process {
-	struct object_process *next;
-	uint32_t tgid;
+	struct comm_process_lru_entry lru;
 	uint32_t space;
 	bool apart; /* its variables are objects of its own */
 	struct comm_stacks stacks;
@@ -81,12 +79,13 @@ struct in_stack {
 
 struct file_space {
 	uint64_t dev, ino;
-	uint32_t space; /* 0: free slot */
+	uint32_t space;
 };
 
-struct object_slot {
+/* Of an object; its id is the index of the row and 1. */
+struct object_key {
 	uint64_t hash;
-	uint32_t id; /* 0: free */
+	uint32_t kind;
 };
 
 struct comm_objects {
@@ -94,13 +93,11 @@ struct comm_objects {
 	struct comm_names *names;
 	/* Mapped at full size: pages are allocated when touched, and no object ever moves. */
 	struct comm_object *object;
-	struct object_slot *object_slot;
+	struct comm_keyed keys;
 	uint32_t n;
 	uint64_t n_unfiled;
-	struct object_process *bucket[BUCKETS];
-	struct object_process *last;
-	struct file_space *file_slot;
-	uint32_t n_file_spaces;
+	struct comm_process_lru processes;
+	struct comm_keyed file_spaces;
 	uint32_t n_spaces;    /* given out so far */
 	uint16_t *free_space; /* a ring of free space ids: the one freed first is reused first */
 	uint32_t free_head, n_free;
@@ -127,6 +124,15 @@ static uint64_t datum_of(uint64_t base, uint64_t addr)
 	return (base & ~offset_mask) | ((base + addr) & offset_mask);
 }
 
+static void forget_process(void *ctx, struct comm_process_lru_entry *kept)
+{
+	struct object_process *p = (struct object_process *)kept;
+
+	(void)ctx;
+	comm_stacks_deinit(&p->stacks);
+	free(p->marked);
+}
+
 int comm_objects_create(const struct comm_inspect *inspect, struct comm_objects **ret)
 {
 	struct comm_objects *objects = calloc(1, sizeof(*objects));
@@ -135,17 +141,16 @@ int comm_objects_create(const struct comm_inspect *inspect, struct comm_objects 
 	if (!objects)
 		return -ENOMEM;
 	objects->inspect = inspect;
+	comm_process_lru_init(&objects->processes, 0, sizeof(struct object_process), forget_process,
+			      NULL);
 	objects->object = calloc(OBJECTS_MAX, sizeof(*objects->object));
-	objects->object_slot = calloc(OBJECT_SLOTS, sizeof(*objects->object_slot));
-	objects->file_slot = calloc(FILE_SLOTS, sizeof(*objects->file_slot));
 	objects->free_space = calloc(SPACES_MAX, sizeof(*objects->free_space));
 	for (size_t i = 0; i < CACHES; i++)
 		objects->hot[i] = calloc(HOT_SLOTS, sizeof(*objects->hot[i]));
 	objects->in_stack = calloc(TIDS, sizeof(*objects->in_stack));
 	err = comm_names_create(NAMES_BYTES_MAX, &objects->names);
-	if (err || !objects->object || !objects->object_slot || !objects->file_slot ||
-	    !objects->free_space || !objects->hot[0] || !objects->hot[1] || !objects->hot[2] ||
-	    !objects->in_stack) {
+	if (err || !objects->object || !objects->free_space || !objects->hot[0] ||
+	    !objects->hot[1] || !objects->hot[2] || !objects->in_stack) {
 		comm_objects_destroy(objects);
 		return -ENOMEM;
 	}
@@ -156,29 +161,15 @@ int comm_objects_create(const struct comm_inspect *inspect, struct comm_objects 
 	return 0;
 }
 
-static void process_destroy(struct object_process *p)
-{
-	comm_stacks_deinit(&p->stacks);
-	free(p->marked);
-	free(p);
-}
-
 void comm_objects_destroy(struct comm_objects *objects)
 {
-	struct object_process *next;
-
 	if (!objects)
 		return;
-	for (size_t i = 0; i < BUCKETS; i++) {
-		for (struct object_process *p = objects->bucket[i]; p; p = next) {
-			next = p->next;
-			process_destroy(p);
-		}
-	}
+	comm_process_lru_deinit(&objects->processes);
 	comm_names_destroy(objects->names);
 	free(objects->object);
-	free(objects->object_slot);
-	free(objects->file_slot);
+	comm_keyed_deinit(&objects->keys);
+	comm_keyed_deinit(&objects->file_spaces);
 	free(objects->free_space);
 	for (size_t i = 0; i < CACHES; i++)
 		free(objects->hot[i]);
@@ -200,29 +191,23 @@ static uint32_t new_space(struct comm_objects *objects)
 	return id;
 }
 
+static void free_space(struct comm_objects *objects, uint32_t id)
+{
+	objects->free_space[(objects->free_head + objects->n_free++) % SPACES_MAX] = (uint16_t)id;
+}
+
 static struct object_process *process_get(struct comm_objects *objects, uint32_t tgid)
 {
-	struct object_process *p = objects->last;
+	struct object_process *p = comm_process_lru_get(&objects->processes, tgid);
 
-	if (p && p->tgid == tgid)
-		return p;
-	for (p = objects->bucket[tgid % BUCKETS]; p && p->tgid != tgid; p = p->next)
-		;
-	if (!p) {
-		p = calloc(1, sizeof(*p));
-		if (!p)
-			return NULL;
-		p->tgid = tgid;
+	if (p && !p->space) {
 		p->space = new_space(objects);
 		p->apart = objects->n < OBJECTS_APART;
 		if (!p->space) {
-			free(p);
+			comm_process_lru_drop(&objects->processes, tgid);
 			return NULL;
 		}
-		p->next = objects->bucket[tgid % BUCKETS];
-		objects->bucket[tgid % BUCKETS] = p;
 	}
-	objects->last = p;
 	return p;
 }
 
@@ -246,50 +231,53 @@ void comm_objects_mark(struct comm_objects *objects, uint32_t tgid, uint32_t slo
 
 void comm_objects_drop(struct comm_objects *objects, uint32_t tgid)
 {
-	struct object_process **at = &objects->bucket[tgid % BUCKETS], *p;
+	const struct object_process *p = comm_process_lru_known(&objects->processes, tgid);
 
-	while (*at && (*at)->tgid != tgid)
-		at = &(*at)->next;
-	p = *at;
 	if (!p)
 		return;
-	*at = p->next;
-	objects->free_space[(objects->free_head + objects->n_free++) % SPACES_MAX] =
-		(uint16_t)p->space;
-	if (objects->last == p)
-		objects->last = NULL;
-	process_destroy(p);
+	free_space(objects, p->space);
+	comm_process_lru_drop(&objects->processes, tgid);
 }
 
 /* The space id of a shared file; 0: there are too many shared files. */
 static uint32_t file_space(struct comm_objects *objects, const struct comm_mapping *m)
 {
-	const uint64_t key[] = {m->dev, m->ino};
-	size_t at = comm_hash_secret(key, sizeof(key));
+	static const struct comm_keyed_kind kind = {COMM_KEYED_BYTES(struct file_space, ino),
+						    .hostile = true};
+	const struct file_space key = {m->dev, m->ino, 0};
+	struct file_space *file = comm_keyed_find(&objects->file_spaces, &kind, &key);
+	uint32_t space;
+	size_t at;
 
-	for (; objects->file_slot[at &= FILE_SLOTS - 1].space; at++)
-		if (objects->file_slot[at].dev == m->dev && objects->file_slot[at].ino == m->ino)
-			return objects->file_slot[at].space;
-	if (objects->n_file_spaces >= FILE_SPACES_MAX)
+	if (file)
+		return file->space;
+	space = objects->file_spaces.n < FILE_SPACES_MAX ? new_space(objects) : 0;
+	if (!space)
 		return 0;
-	objects->file_slot[at] = (struct file_space){m->dev, m->ino, new_space(objects)};
-	objects->n_file_spaces += !!objects->file_slot[at].space;
-	return objects->file_slot[at].space;
+	if (comm_keyed_at(&objects->file_spaces, &kind, &key, &at)) {
+		free_space(objects, space);
+		return 0;
+	}
+	file = comm_keyed_row(&objects->file_spaces, &kind, at);
+	return file->space = space;
 }
 
 /* The id of the object with that hash; a new one becomes *o, its name copied. */
 static uint32_t object_id(struct comm_objects *objects, uint64_t hash, const struct comm_object *o)
 {
-	size_t at = hash;
+	static const struct comm_keyed_kind kind = {COMM_KEYED_BYTES(struct object_key, kind),
+						    .most = OBJECTS_MAX - 1, .hostile = true};
+	const struct object_key key = {hash, o->kind};
 	struct comm_object *have;
 	uint64_t end, o_end;
+	size_t at;
 
-	for (; objects->object_slot[at &= OBJECT_SLOTS - 1].id; at++) {
-		const struct object_slot *slot = &objects->object_slot[at];
-
-		have = &objects->object[slot->id];
-		if (slot->hash != hash || have->kind != o->kind)
-			continue;
+	if (comm_keyed_at(&objects->keys, &kind, &key, &at)) {
+		objects->n_unfiled++;
+		return COMM_ID_OTHER;
+	}
+	have = &objects->object[++at];
+	if (at < objects->n) {
 		/* A heap grows upwards, a stack downwards. */
 		end = have->start + have->size_bytes;
 		o_end = o->start + o->size_bytes;
@@ -299,19 +287,13 @@ static uint32_t object_id(struct comm_objects *objects, uint64_t hash, const str
 				have->start = o->start;
 			have->size_bytes = (o_end > end ? o_end : end) - have->start;
 		}
-		return slot->id;
+		return (uint32_t)at;
 	}
-	if (objects->n >= OBJECTS_MAX) {
-		objects->n_unfiled++;
-		return COMM_ID_OTHER;
-	}
-	have = &objects->object[objects->n];
 	*have = *o;
 	have->name = comm_names_add(objects->names, o->name, COMM_NAME_BYTES);
 	have->module = comm_names_add(objects->names, o->module ? o->module : "", COMM_NAME_BYTES);
 	have->build_id =
 		comm_names_add(objects->names, o->build_id ? o->build_id : "", COMM_NAME_BYTES);
-	objects->object_slot[at] = (struct object_slot){hash, objects->n};
 	return objects->n++;
 }
 
@@ -342,7 +324,7 @@ static void learn_stack(struct comm_objects *objects, struct comm_space *space,
 		objects->in_stack[tid % TIDS] = (struct in_stack){
 			.start = m.start,
 			.end = m.end,
-			.tgid = p->tgid,
+			.tgid = p->lru.tgid,
 			.tid = tid,
 			.generation = generation,
 		};
@@ -434,7 +416,7 @@ static uint32_t anon_object(struct comm_objects *objects, struct comm_space *spa
 		.kind = COMM_OBJECT_ANON,
 		.start = datum_of(base, m->start),
 		.size_bytes = m->end - m->start,
-		.tgid = p->tgid,
+		.tgid = p->lru.tgid,
 	};
 	uint64_t start = m->start, end = m->end, hash = comm_hash_mix(base, COMM_OBJECT_ANON);
 	char name[LABEL_BYTES];
@@ -443,7 +425,7 @@ static uint32_t anon_object(struct comm_objects *objects, struct comm_space *spa
 	if (s && !s->contested) {
 		o.kind = COMM_OBJECT_STACK;
 		o.thread_tid = s->tid;
-		stack_name(objects, p->tgid, s->tid, name);
+		stack_name(objects, p->lru.tgid, s->tid, name);
 		return object_id(objects,
 				 comm_hash_mix(comm_hash_mix(base, COMM_OBJECT_STACK), s->tid), &o);
 	}
@@ -485,7 +467,7 @@ static uint32_t static_object(struct comm_objects *objects, const struct object_
 		.build_id = var->build_id,
 		.start = datum_of(base, var->start),
 		.size_bytes = var->end - var->start,
-		.tgid = p->apart ? p->tgid : 0,
+		.tgid = p->apart ? p->lru.tgid : 0,
 	};
 	char name[2 * COMM_NAME_BYTES];
 	uint64_t hash;
@@ -563,8 +545,8 @@ static uint32_t mapping_object(struct comm_objects *objects, const struct object
 		break;
 	case COMM_MAP_STACK:
 		o.kind = COMM_OBJECT_STACK;
-		o.thread_tid = p->tgid;
-		stack_name(objects, p->tgid, p->tgid, name);
+		o.thread_tid = p->lru.tgid;
+		stack_name(objects, p->lru.tgid, p->lru.tgid, name);
 		o.name = name;
 		break;
 	case COMM_MAP_VDSO:
@@ -584,7 +566,7 @@ static uint32_t mapping_object(struct comm_objects *objects, const struct object
 		key = comm_hash_mix(comm_hash_mix(m->dev, m->ino), m->shared ? 0 : p->space);
 		break;
 	}
-	o.tgid = m->shared ? 0 : p->tgid;
+	o.tgid = m->shared ? 0 : p->lru.tgid;
 	return object_id(objects,
 			 comm_hash_mix(comm_hash_mix(key, (uint64_t)o.kind << 8 | m->kind), 1), &o);
 }
@@ -621,7 +603,7 @@ static bool resolve(struct comm_objects *objects, struct comm_space *space,
 			file = *found;
 	}
 	if (file.kind == COMM_MAP_FILE && !file.shared)
-		err = inspect->ops->data(inspect->ctx, p->tgid, &m, addr, &var);
+		err = inspect->ops->data(inspect->ctx, p->lru.tgid, &m, addr, &var);
 	if (err == -EAGAIN)
 		*ret_keep = KEEP_NOT;
 	if (!err && var.start <= addr && addr < var.end) {
@@ -647,7 +629,7 @@ static bool resolve(struct comm_objects *objects, struct comm_space *space,
 			return true;
 		/* Anonymous memory after a file starts with .bss: past its end none is left. */
 		ret->start = addr & ~(uint64_t)(PAGE - 1);
-		if (inspect->ops->data(inspect->ctx, p->tgid, &m, ret->start, &var) == 0) {
+		if (inspect->ops->data(inspect->ctx, p->lru.tgid, &m, ret->start, &var) == 0) {
 			*ret_keep = KEEP_PIECE;
 			ret->start = addr & ~(uint64_t)7;
 			ret->end = ret->start + 8;
@@ -685,7 +667,7 @@ static bool look_at_marked(struct comm_objects *objects, const struct object_pro
 		o.name = m->name;
 		o.start = datum_of(h->base, m->start);
 		o.size_bytes = m->end - m->start;
-		o.tgid = space == p->space ? p->tgid : 0;
+		o.tgid = space == p->space ? p->lru.tgid : 0;
 		hash = comm_hash_mix(comm_hash_mix(space, COMM_OBJECT_MARKED), secret_of(m->name));
 		h->object = object_id(objects, hash, &o);
 		break;

@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "hash.h"
+#include "keyed.h"
 #include "names.h"
 
 enum {
 	FUNCTIONS_MAX = COMM_SITES_MAX,
 	NAMES_BYTES_MAX = 64 << 20,
 	HOT_SLOTS = 16 * 1024,
-	PLACES_MIN = 4096,
-	PLACES_MAX = 1 << 19, /* a full table is emptied, and its places are asked again */
+	PLACES_MAX = 1 << 18, /* a full table is emptied, and its places are asked again */
 	DICT_SLOTS = 2 * COMM_SITES_MAX,
 	WITHIN_MAX = COMM_SITES_MAX / 2, /* sites in regions: the rest is for code without */
 	TYPED_MAX = COMM_SITES_MAX / 4,	 /* sites of a type; then lines do without */
@@ -43,12 +43,12 @@ struct hot_ip {
 /* A place in a file, the same for all processes, or in generated code. */
 struct code_place {
 	uint64_t offset;
-	uint64_t until_ns; /* 0: free */
-	uint32_t file;	   /* tgid when private */
-	uint32_t site;
-	struct comm_frame_rule frame;
+	uint32_t file; /* tgid when private */
 	bool private;
 	bool provisional;
+	uint32_t site;
+	uint64_t until_ns; /* 0: not asked yet */
+	struct comm_frame_rule frame;
 };
 
 /* Code of which more may become known: it has sites of its own until then. */
@@ -67,6 +67,9 @@ struct verdict {
 	bool provisional, named;
 };
 
+static const struct comm_keyed_kind place_kind = {COMM_KEYED_BYTES(struct code_place, private),
+						  .most = PLACES_MAX, .hostile = true};
+
 struct comm_sites {
 	const struct comm_inspect *inspect;
 	struct comm_names *names;
@@ -80,8 +83,7 @@ struct comm_sites {
 	uint64_t n_unfiled;
 	uint32_t *function_slot, *site_slot;
 	struct hot_ip *hot;
-	struct code_place *place;
-	size_t n_places, n_place_slots;
+	struct comm_keyed places;
 	uint32_t unknown_site;
 	struct pending *pending; /* 0 is none */
 	uint32_t n_pending, free_pending;
@@ -271,14 +273,14 @@ int comm_sites_create(const struct comm_inspect *inspect, struct comm_sites **re
 	sites->function_slot = calloc(DICT_SLOTS, sizeof(*sites->function_slot));
 	sites->site_slot = calloc(DICT_SLOTS, sizeof(*sites->site_slot));
 	sites->hot = calloc(HOT_SLOTS, sizeof(*sites->hot));
-	sites->place = calloc(PLACES_MIN, sizeof(*sites->place));
 	sites->pending = calloc(PENDING_MAX, sizeof(*sites->pending));
 	sites->n_pending = 1;
 	sites->next = calloc(COMM_SITES_MAX, sizeof(*sites->next));
-	sites->n_place_slots = PLACES_MIN;
 	err = comm_names_create(NAMES_BYTES_MAX, &sites->names);
+	if (!err)
+		err = comm_keyed_grow(&sites->places, &place_kind);
 	if (err || !sites->function || !sites->site || !sites->function_slot || !sites->site_slot ||
-	    !sites->hot || !sites->place || !sites->pending || !sites->next) {
+	    !sites->hot || !sites->pending || !sites->next) {
 		comm_sites_destroy(sites);
 		return -ENOMEM;
 	}
@@ -308,50 +310,20 @@ void comm_sites_destroy(struct comm_sites *sites)
 	free(sites->function_slot);
 	free(sites->site_slot);
 	free(sites->hot);
-	free(sites->place);
+	comm_keyed_deinit(&sites->places);
 	free(sites->pending);
 	free(sites->next);
 	free(sites);
 }
 
-static struct code_place *place_slot(struct code_place *all, size_t n_slots, bool private,
-				     uint32_t file, uint64_t offset)
+/* Ends, since there is room for a few places from the beginning. */
+static struct code_place *place_at(struct comm_sites *sites, const struct code_place *key)
 {
-	size_t at = comm_hash_mix(offset, (uint64_t)file << 1 | private);
+	size_t at;
 
-	for (; all[at &= n_slots - 1].until_ns; at++) {
-		const struct code_place *p = &all[at];
-
-		if (p->offset == offset && p->file == file && p->private == private)
-			break;
-	}
-	return &all[at];
-}
-
-/* Always leaves a free slot in the hash table, or a search would not end. */
-static void places_make_room(struct comm_sites *sites)
-{
-	size_t n_slots = sites->n_place_slots * 2;
-	struct code_place *bigger = NULL;
-
-	if (sites->n_places * 2 < sites->n_place_slots)
-		return;
-	if (n_slots <= PLACES_MAX)
-		bigger = calloc(n_slots, sizeof(*bigger));
-	if (!bigger) {
-		memset(sites->place, 0, sites->n_place_slots * sizeof(*sites->place));
-		sites->n_places = 0;
-		return;
-	}
-	for (size_t i = 0; i < sites->n_place_slots; i++) {
-		const struct code_place *p = &sites->place[i];
-
-		if (p->until_ns)
-			*place_slot(bigger, n_slots, p->private, p->file, p->offset) = *p;
-	}
-	free(sites->place);
-	sites->place = bigger;
-	sites->n_place_slots = n_slots;
+	while (comm_keyed_at(&sites->places, &place_kind, key, &at))
+		comm_keyed_clear(&sites->places);
+	return comm_keyed_row(&sites->places, &place_kind, at);
 }
 
 /*
@@ -549,19 +521,14 @@ static uint32_t look_up(struct comm_sites *sites, struct comm_space *space, uint
 		until_ns = now_ns + UNMAPPED_NS;
 	} else {
 		bool private = !m->file || m->kind == COMM_MAP_JIT;
-		uint32_t file = private ? tgid : m->file;
-		uint64_t offset = private ? ip : ip - m->start + m->offset;
-		struct code_place *p;
+		struct code_place *p = place_at(
+			sites,
+			&(struct code_place){.offset = private ? ip : ip - m->start + m->offset,
+					     .file = private ? tgid : m->file,
+					     .private = private});
 
-		places_make_room(sites);
-		p = place_slot(sites->place, sites->n_place_slots, private, file, offset);
-		if (p->until_ns <= now_ns && may_ask(sites, p, now_ns)) {
-			sites->n_places += !p->until_ns;
-			p->offset = offset;
-			p->file = file;
-			p->private = private;
+		if (p->until_ns <= now_ns && may_ask(sites, p, now_ns))
 			ask_site(sites, tgid, m, ip, now_ns, p);
-		}
 		site = p->site;
 		*ret_frame = p->frame;
 		until_ns = p->until_ns;
