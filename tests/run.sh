@@ -156,8 +156,8 @@ if [ -s "$again" ]; then
   echo "once more, with nothing beside:"
   mv "$again" "$again.first" && : >"$again"
   while read -r n program; do one "$n" "$program"; done <"$again.first"
-  unsteady=$(awk '{ if ($4 in failed && !$2) print $4; if ($2) failed[$4] }' "$counts")
-  awk '{ last[$4] = $0 } END { for (name in last) print last[name] }' "$counts" >"$counts.last"
+  unsteady=$(awk '{ if (failed[$4] && !$2) print $4; failed[$4] += $2 }' "$counts")
+  tac "$counts" | awk '!seen[$4]++' >"$counts.last"
   mv "$counts.last" "$counts"
   rm "$again.first"
   [ -z "$unsteady" ] || echo "unsteady, passed at the second time only: ${unsteady//$'\n'/ } (LOG.failed is of the first time)"

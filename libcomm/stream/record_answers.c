@@ -22,16 +22,16 @@ struct answer {
 	uint8_t data[];
 };
 
-struct answered {
+struct known_answer {
 	struct comm_question question;
 	struct answer *last; /* NULL: there was no memory for it */
 };
 
-static const struct comm_keyed_kind answered_kind = {COMM_KEYED_BYTES(struct answered, question),
-						     .hostile = true};
+static const struct comm_keyed_kind known_answer_kind = {
+	COMM_KEYED_BYTES(struct known_answer, question), .hostile = true};
 
 struct comm_answers {
-	COMM_KEYED(keyed, struct answered, answered, n);
+	COMM_KEYED(keyed, struct known_answer, answered, n);
 	bool keep_older;
 	uint64_t age;
 };
@@ -70,7 +70,7 @@ int comm_answers_put(struct comm_answers *answers, const struct comm_question *q
 {
 	struct answer *old, *answer;
 	size_t at;
-	int err = comm_keyed_at(&answers->keyed, &answered_kind, question, &at);
+	int err = comm_keyed_at(&answers->keyed, &known_answer_kind, question, &at);
 
 	if (err)
 		return err;
@@ -102,8 +102,8 @@ void comm_answers_age(struct comm_answers *answers)
 static const struct answer *find(const struct comm_answers *answers,
 				 const struct comm_question *question)
 {
-	const struct answered *answered =
-		comm_keyed_find(&answers->keyed, &answered_kind, question);
+	const struct known_answer *answered =
+		comm_keyed_find(&answers->keyed, &known_answer_kind, question);
 
 	return answered ? answered->last : NULL;
 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # commctl as users and scripts call it: commands, usage, exit codes, forms, hostile names, diff and export.
 # Needs jq, python3 and sqlite3; dot where there.  What reports say is in report.sh.
+export LC_ALL=C
 . "$(dirname "$0")/../made_stores.bash"
 make_stores redis hostile empty threads unfinished guess precise calls
 

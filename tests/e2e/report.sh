@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What commctl report says of stores with known contents: shares, totals and trees, advice, where loads found data.
 # Needs jq, python3 and sqlite3.  How commctl is called is in ctl.sh.
+export LC_ALL=C
 . "$(dirname "$0")/../made_stores.bash"
 make_stores redis hostile guess precise calls
 
