@@ -71,8 +71,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->common.query.self = true;
 		return 0;
 	case ARGP_KEY_END:
-		if (!options->common.form)
+		if (!options->common.form) {
 			argp_error(state, "say which form: --as FORM");
+			return EINVAL;
+		}
 		options->exporter = find(options->common.form);
 		if (options->exporter->binary && !options->common.output && isatty(STDOUT_FILENO))
 			argp_error(state, "%s is no text: name a file by -o, or a pipe",

@@ -377,8 +377,10 @@ static void take_config(struct argp_state *state, const char *path)
 		argp_failure(state, argp_err_exit_status, 0, "%s", why ? why : "out of memory");
 	n_rest = (size_t)state->argc - n;
 	all = calloc(n + config.n + n_rest + 1, sizeof(*all));
-	if (!all)
+	if (!all) {
 		argp_failure(state, 1, 0, "out of memory");
+		return;
+	}
 	memcpy(all, state->argv, n * sizeof(*all));
 	memcpy(all + n, config.word, config.n * sizeof(*all));
 	memcpy(all + n + config.n, state->argv + n, n_rest * sizeof(*all));

@@ -561,7 +561,7 @@ void comm_inspect_live_prefetch(struct comm_inspect *inspect, uint32_t tgid, boo
 				uint64_t stop_ns)
 {
 	struct live_inspect *live = inspect->ctx;
-	const struct comm_mapping *map;
+	const struct comm_mapping *map = NULL;
 	size_t n = 0;
 
 	if (inspect->ops == &live_ops && live_maps(live, tgid, &map, &n) >= 0)

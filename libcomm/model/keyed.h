@@ -124,7 +124,7 @@ static inline int comm_keyed_at(struct comm_keyed *keyed, const struct comm_keye
 	if (!slot || !*slot) {
 		if (kind->most && keyed->n >= kind->most)
 			return -ENOSPC;
-		if (keyed->n == keyed->capacity) {
+		if (!slot || keyed->n == keyed->capacity) {
 			err = comm_keyed_grow(keyed, kind);
 			if (err)
 				return err;
