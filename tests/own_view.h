@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "clock.h"
+#include "first_child.h"
 #include "inspect.h"
 
 static struct comm_inspect inspect;
@@ -95,21 +96,6 @@ static inline int whole_code_of(const struct comm_mapping *m, uint64_t ip, struc
 	       comm_clock_now_ns() < stop_ns)
 		usleep(2000);
 	return err;
-}
-
-static inline pid_t first_child_of(pid_t parent)
-{
-	char path[64];
-	int pid = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", parent, parent);
-	file = fopen(path, "re");
-	if (!file || fscanf(file, "%d", &pid) != 1)
-		pid = 0;
-	if (file)
-		fclose(file);
-	return pid;
 }
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Files read by other processes: of this very process, and of one that means harm. */
 #include "dwline.h"
+#include "first_child.h"
 #include "made_parser.h"
 
 #include <elf.h>
@@ -98,22 +99,6 @@ static void what_is_no_elf_file(void **state)
 	close(fd);
 }
 
-/* The first child of a process, or 0. */
-static pid_t child_of(pid_t parent)
-{
-	char path[64];
-	int pid = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", parent, parent);
-	file = fopen(path, "re");
-	if (!file || fscanf(file, "%d", &pid) != 1)
-		pid = 0;
-	if (file)
-		fclose(file);
-	return pid;
-}
-
 static bool is_of_child(pid_t pid, const char *name, const char *line_start, const char *holds)
 {
 	char path[64], line[256];
@@ -136,7 +121,7 @@ static pid_t stop_at_work(pid_t host)
 	pid_t pid = 0;
 
 	for (int i = 0; i < 100000 && !pid; i++)
-		pid = child_of(host);
+		pid = first_child_of(host);
 	while (pid && kill(pid, SIGSTOP) == 0) {
 		while (kill(pid, 0) == 0 && !is_of_child(pid, "status", "State:", "T") &&
 		       !is_of_child(pid, "status", "State:", "Z"))
@@ -159,7 +144,7 @@ static pid_t ask_and_stop(const struct comm_parse_request *r)
 	for (int i = 0; i < TRIES && !pid; i++) {
 		assert_int_equal(comm_parser_ask(parser, r, &token), 0);
 		comm_parser_next(parser, &parsed);
-		pid = stop_at_work(child_of(getpid()));
+		pid = stop_at_work(first_child_of(getpid()));
 		if (!pid)
 			wait_for_any();
 	}
@@ -172,7 +157,7 @@ static void confined(void **state)
 {
 	struct comm_parse_request r = self_with_identity(COMM_PARSE_LINES);
 	int canary = open("/dev/null", O_WRONLY), n_files = 0;
-	pid_t host = child_of(getpid()), pid;
+	pid_t host = first_child_of(getpid()), pid;
 	struct comm_parsed parsed;
 	char path[64], to[256];
 
@@ -180,10 +165,10 @@ static void confined(void **state)
 	assert_int_equal(dup2(canary, 77), 77);
 	/* Another host, which could have that file. */
 	kill(host, SIGKILL);
-	while (comm_parser_next(parser, &parsed) || child_of(getpid()) == host ||
-	       !child_of(getpid()))
+	while (comm_parser_next(parser, &parsed) || first_child_of(getpid()) == host ||
+	       !first_child_of(getpid()))
 		usleep(1000);
-	host = child_of(getpid());
+	host = first_child_of(getpid());
 	pid = ask_and_stop(&r);
 	assert_int_equal(getpriority(PRIO_PROCESS, (id_t)pid) % 19, 0);
 	assert_true(is_of_child(pid, "status", "CapEff:", "\t0000000000000000"));
@@ -282,14 +267,14 @@ static void a_host_that_dies(void **state)
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {
-		kill(child_of(getpid()), SIGKILL);
+		kill(first_child_of(getpid()), SIGKILL);
 		assert_int_equal(comm_parser_ask(parser, &r, &token), 0);
 		parsed = wait_for_any();
 		if (parsed.err) /* it had been sent to the host that died */
 			assert_int_equal(parsed.err, -ECHILD);
 		assert_int_equal(read_now(&r).err, 0);
 	}
-	kill(child_of(getpid()), SIGKILL);
+	kill(first_child_of(getpid()), SIGKILL);
 	assert_int_equal(read_now(&r).err, -ECHILD);
 	assert_int_equal(read_now(&r).err, -ECHILD);
 	assert_true(comm_parser_lost(parser) >= 2);
@@ -311,7 +296,7 @@ static void all_end_with_the_daemon(void **state)
 		if (comm_parser_create(&parser) < 0)
 			_exit(1);
 		r.tgid = (uint32_t)getpid();
-		pid[0] = child_of(getpid());
+		pid[0] = first_child_of(getpid());
 		for (int i = 0; i < TRIES && !pid[1]; i++) {
 			comm_parser_ask(parser, &r, &token);
 			comm_parser_next(parser, &parsed);
@@ -509,7 +494,7 @@ static void a_child_works_within_its_grants(void **state)
 	assert_int_equal(comm_parser_ask(parser, &r, &token), 0);
 	while (!done && !(pid && is_of_child(pid, "status", "State:", "T"))) {
 		wait_for_cost(UINT64_MAX, s / 1000, &parsed, &done);
-		pid = child_of(child_of(getpid()));
+		pid = first_child_of(first_child_of(getpid()));
 	}
 	ns = wait_for_cost(UINT64_MAX, s / 5, &parsed, &done) - whole_ns;
 	assert_false(done);

@@ -20,6 +20,7 @@
 
 #include "../../daemon/fence.c"
 #include "../../daemon/remover.c"
+#include "first_child.h"
 
 static const char *const files[] = {"a.db",	    "a.db-wal", "a.db-shm",  "a.db-ballast",
 				    "a.db-journal", "b.db-wal", "a.db-other"};
@@ -48,21 +49,6 @@ static int teardown(void **state)
 	return chdir("/") || rmdir(directory);
 }
 
-static pid_t child_of(pid_t parent)
-{
-	char path[64];
-	pid_t pid = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", parent, parent);
-	file = fopen(path, "re");
-	if (!file || fscanf(file, "%d", &pid) != 1)
-		pid = 0;
-	if (file)
-		fclose(file);
-	return pid;
-}
-
 /* As a run does: behind its fence.  Returns how many things went wrong. */
 static int run(bool is_killed)
 {
@@ -73,7 +59,7 @@ static int run(bool is_killed)
 
 	if (comm_remover_start("a.db"))
 		return 100;
-	remover = child_of(getpid());
+	remover = first_child_of(getpid());
 	comm_remover_take_over();
 	if (is_killed && (kill(remover, SIGKILL) || waitpid(remover, NULL, 0) != remover))
 		return 101;
@@ -113,7 +99,7 @@ static int run_with_signal(void)
 
 	if (comm_remover_start("a.db"))
 		return 100;
-	stopped = child_of(getpid());
+	stopped = first_child_of(getpid());
 	comm_remover_take_over();
 	sigaction(SIGALRM, &action, NULL);
 	if (kill(stopped, SIGSTOP) || waitpid(stopped, &status, WUNTRACED) != stopped ||
