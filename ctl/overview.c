@@ -16,6 +16,7 @@
 
 enum {
 	OVERVIEW_WAITING = 4,
+	OVERVIEW_LOOKED_AT = 10, /* words without which a share says nothing */
 	OVERVIEW_FRESH = 3,
 	OVERVIEW_FLOWS = 6,
 	OVERVIEW_OLDER = 3,
@@ -187,20 +188,12 @@ static void tell_waiting(struct overview *o)
 	free(rows);
 }
 
-/* Whether a survey tells of any lag more than which half of all the share is in. */
-static bool tells_lags(const struct comm_report_census *all)
-{
-	for (int lag = CTL_LAG_10MS; lag <= CTL_LAG_10S; lag++)
-		if (all->fresh_high[lag] - all->fresh_low[lag] < 0.5)
-			return true;
-	return false;
-}
-
 static void tell_fresh(struct overview *o)
 {
 	const struct comm_report_census *all = comm_report_census_at(o->places, 0);
 	const struct comm_report_census **rows;
 	char share[CTL_OVERVIEW_SHARE + 1], line[CTL_OVERVIEW_LINE] = "";
+	uint64_t looked_at = all->reads - all->waiting_reads;
 	size_t n, shown = 0;
 	bool some;
 
@@ -210,10 +203,10 @@ static void tell_fresh(struct overview *o)
 	some |= ctl_overview_add_lag(line, sizeof(line), some ? ", " : "", all, CTL_LAG_1S, "1 s");
 	some |= ctl_overview_add_lag(line, sizeof(line), some ? ", " : "", all, CTL_LAG_10S,
 				     "10 s");
-	if (!some || !tells_lags(all)) {
+	if (!some || looked_at < OVERVIEW_LOOKED_AT) {
 		snprintf(line, sizeof(line),
 			 "too few reads were drawn (%" PRIu64 ") to say how soon data is rewritten",
-			 all->reads);
+			 looked_at);
 		say(o, line);
 		return;
 	}

@@ -6,6 +6,14 @@ export LC_ALL=C
 . "$(dirname "$0")/../made_stores.bash"
 make_stores redis hostile guess precise calls
 
+# How soon data is rewritten: what two thirds of the reads wait for is no matter, and a few words say nothing.
+$make survey survey.db 1 || exit 1
+expect 0 "$ctl" report --store survey.db
+says stdout '^FRESH  *of what is read besides, .* within 10 ms'
+sqlite3 survey.db 'UPDATE census SET words = words / 4' || exit 1
+expect 0 "$ctl" report --store survey.db
+says stdout '^FRESH  *too few reads were drawn (5) to say'
+
 # Fresh data, where it is asked for
 $make watched watched.db 60 || exit 1
 expect 0 "$ctl" report -v --store watched.db --fresh
