@@ -95,6 +95,7 @@ run() { # number, program
   printf '[%d/%d] %s %d passed, %d failed, %d skipped (%d s, %d s of CPU)\n' "$1" $total "$name" "$p" "$f" "$s" \
     $((SECONDS - start)) "$cpu"
   grep -E '# *SKIP|^skip ' "$log" | sed -E 's/^ *(not )?ok [0-9]+ *-? */skip /; s/^/    /'
+  grep '^# unsteady' "$log" | sed 's/^/    /'
   [ $code = 77 ] && tail -n 1 "$log" | sed 's/^/    skipped: /'
   [ "$f" = 0 ] || {
     [ $((SECONDS - start)) -ge "${AGAIN_S:-900}" ] || echo "$1 $program" >>"$again"

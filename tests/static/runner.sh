@@ -26,4 +26,30 @@ for streams in './a ./bad -- ./b' './a -- ./b ./bad -- ./c' './a -- ./b -- ./bad
   ! run $streams && grep -q '^failed: ./bad' out
   result $? "a failure is told: $streams"
 done
+
+# Both VMs, of which one fails as FAILS and SECOND say: its parts, and whether the second time is better.
+mkdir vm && cp "$OLDPWD/tests/vm/check-vms.sh" "$OLDPWD/tests/vm/expected" vm
+cat >vm/run.sh <<'EOF'
+#!/bin/sh
+echo "$1: ${PARTS:-all}" >>ran
+echo "KTAP version 1"
+echo "1..1"
+if [ "$1" = 6.12 ] && [ "${PARTS:-all} $SECOND" != "$PARTS good" ]; then
+  for part in $FAILS; do echo "not ok 1 $part"; done
+  exit 1
+fi
+echo "ok 1 abi"
+EOF
+printf '#!/bin/sh\n' >vm/fetch.sh
+chmod +x vm/*
+vms() { # FAILS, SECOND
+  rm -f ran logs/*
+  FAILS=$1 SECOND=$2 O=vm AGAIN_S=0 tests/run.sh logs ./vm/check-vms.sh >out 2>&1
+}
+vms 'windows truth promises' good && grep -qx '6.12: commd windows ' ran && grep -q '# unsteady: vm, 6.12: not ok 1 windows' out
+result $? "parts of a VM that fail are run once more, and named"
+! vms 'windows' bad && [ "$(wc -l <ran)" = 3 ]
+result $? "parts that fail twice have failed"
+! vms 'windows end' good && [ "$(wc -l <ran)" = 2 ]
+result $? "a VM that did not end well is not forgiven by its parts"
 exit $status
