@@ -75,9 +75,21 @@ void comm_look_timeline_forget(struct comm_look_timeline *t, uint64_t position)
 	t->position += n;
 }
 
+static bool begins_before(const struct comm_look_interval *a, const struct comm_look_interval *b)
+{
+	return a->from_ns != b->from_ns ? a->from_ns < b->from_ns : a->tid < b->tid;
+}
+
+/*
+ * In order of their beginnings.  They come in the order of their ends, about: one moves past those that began and
+ * ended while it lasted, on other CPUs.
+ */
 static int add_interval(struct comm_look_timeline *t, uint32_t tid, uint64_t from_ns,
 			uint64_t to_ns)
 {
+	const struct comm_look_interval interval = {from_ns, to_ns, tid};
+	size_t at = t->n_intervals;
+
 	if (from_ns >= to_ns)
 		return 0;
 	if (t->n_intervals == t->interval_capacity) {
@@ -89,7 +101,12 @@ static int add_interval(struct comm_look_timeline *t, uint32_t tid, uint64_t fro
 		t->interval = p;
 		t->interval_capacity = capacity;
 	}
-	t->interval[t->n_intervals++] = (struct comm_look_interval){from_ns, to_ns, tid};
+	while (at && begins_before(&interval, &t->interval[at - 1]))
+		at--;
+	memmove(&t->interval[at + 1], &t->interval[at],
+		(t->n_intervals - at) * sizeof(*t->interval));
+	t->interval[at] = interval;
+	t->n_intervals++;
 	return 0;
 }
 
@@ -113,15 +130,6 @@ static int take(struct comm_look_timeline *t, const struct comm_look_switch *s, 
 	return rc;
 }
 
-static int by_beginning(const void *a, const void *b)
-{
-	const struct comm_look_interval *x = a, *y = b;
-
-	if (x->from_ns != y->from_ns)
-		return x->from_ns < y->from_ns ? -1 : 1;
-	return (x->tid > y->tid) - (x->tid < y->tid);
-}
-
 int comm_look_timeline_threads(struct comm_look_timeline *t, uint32_t tgid, uint64_t position,
 			       uint64_t from_ns, uint64_t to_ns,
 			       const struct comm_look_interval **ret)
@@ -139,8 +147,6 @@ int comm_look_timeline_threads(struct comm_look_timeline *t, uint32_t tgid, uint
 			rc = add_interval(t, t->seat[i].tid, t->seat[i].from_ns, to_ns);
 	if (rc)
 		return rc;
-	if (t->n_intervals)
-		qsort(t->interval, t->n_intervals, sizeof(*t->interval), by_beginning);
 	*ret = t->interval;
 	return (int)t->n_intervals;
 }

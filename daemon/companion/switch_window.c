@@ -539,7 +539,8 @@ static unsigned int find_pairs(struct comm_switch_windows *w, struct window *win
 	unsigned int n_pairs;
 	int n = 0;
 
-	if (win->begun_ns)
+	/* Of a word that did not change nobody asks who ran. */
+	if (win->begun_ns && win->n_changes)
 		n = comm_look_timeline_threads(w->timeline, win->word.tgid, win->position,
 					       win->begun_ns, win->ended_ns, &interval);
 	if (n < 0)

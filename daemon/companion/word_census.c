@@ -13,6 +13,8 @@ enum {
 	/* Looks that are due so soon are made with those that are due now: each call costs some. */
 	EARLY_PART = 8,
 	WORD_BYTES = 8,
+	/* First looks are made together: a question to who reads the target costs more than a hundred words in it. */
+	GATHER_NS = 200 * 1000 * 1000,
 };
 
 struct word {
@@ -35,6 +37,7 @@ struct comm_word_census {
 	struct comm_word_census_config config;
 	struct comm_word_census_stats stats;
 	uint64_t lost, next_ns;
+	uint64_t gather_ns; /* when first looks are made again */
 	size_t n, n_settled;
 	struct word word[WORDS_MAX];
 	struct settled settled[WORDS_MAX];
@@ -77,7 +80,10 @@ void comm_word_census_offer(struct comm_word_census *census, const struct comm_b
 		census->lost++;
 		return;
 	}
-	*word = (struct word){.read = *read, .addr = read->addr, .mask = mask_of(read->size_bytes)};
+	*word = (struct word){.read = *read,
+			      .addr = read->addr,
+			      .mask = mask_of(read->size_bytes),
+			      .due_ns = census->gather_ns};
 	/* The last bytes of a page may be read: what lies before them then takes their place. */
 	if ((word->addr & 4095) > 4096 - WORD_BYTES) {
 		unsigned int back = (word->addr & 4095) - (4096 - WORD_BYTES);
@@ -87,7 +93,8 @@ void comm_word_census_offer(struct comm_word_census *census, const struct comm_b
 	}
 	census->n++;
 	census->stats.words++;
-	census->next_ns = 0;
+	if (word->due_ns < census->next_ns)
+		census->next_ns = word->due_ns;
 }
 
 static void settle(struct comm_word_census *census, const struct word *word, uint64_t changed_ns)
@@ -221,6 +228,8 @@ void comm_word_census_turn(struct comm_word_census *census, uint64_t now_ns)
 
 	if (census->next_ns > now_ns)
 		return;
+	if (census->gather_ns <= now_ns)
+		census->gather_ns = now_ns + GATHER_NS;
 	n = find_due(census, now_ns);
 	qsort_r(census->due, n, sizeof(*census->due), order, census);
 	for (size_t at = 0; at < n; at = end) {
