@@ -55,7 +55,9 @@ struct comm_raw_look_cpu {
 	unsigned long long failed; /* looks at memory that is not there now */
 	unsigned long long ns;	   /* what the programs took of watched processes */
 	unsigned long long drops;  /* records without room in the ring */
-	unsigned long long reserved[2];
+	unsigned long long
+		calls; /* of the program for switches, for other processes or for no word */
+	unsigned long long reserved;
 };
 
 _Static_assert(sizeof(struct comm_raw_look_word) == 24, "layout of both sides");

@@ -157,20 +157,20 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(left, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	struct comm_raw_look record = {.kind = COMM_RAW_LOOK_SWITCH};
-	struct comm_raw_look_cpu *c;
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct comm_raw_look_cpu *c = this_cpu(cpu);
 	bool from, to;
 
-	if (!ctl.n_words)
-		return 0;
-	from = is_watched(prev->tgid);
-	to = is_watched(next->tgid);
-	if (!from && !to)
-		return 0;
-	record.time_ns = bpf_ktime_get_ns();
-	record.cpu = bpf_get_smp_processor_id();
-	c = this_cpu(record.cpu);
 	if (!c)
 		return 0;
+	from = ctl.n_words && is_watched(prev->tgid);
+	to = ctl.n_words && is_watched(next->tgid);
+	if (!from && !to) {
+		c->calls++;
+		return 0;
+	}
+	record.time_ns = bpf_ktime_get_ns();
+	record.cpu = cpu;
 	if (from) {
 		record.tgid = prev->tgid;
 		record.tid = prev->pid;

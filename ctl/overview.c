@@ -265,6 +265,14 @@ static bool tells_flows(const struct overview *o)
 	return false;
 }
 
+static bool has_lost(const struct comm_report *report, const char *cause)
+{
+	for (size_t i = 0; i < report->n_losses; i++)
+		if (!strcmp(comm_report_loss_at(report, i)->cause, cause))
+			return true;
+	return false;
+}
+
 static void tell_flows(struct overview *o)
 {
 	char share[CTL_OVERVIEW_SHARE + 1], line[CTL_OVERVIEW_LINE], windows[CTL_NUMBER];
@@ -272,6 +280,11 @@ static void tell_flows(struct overview *o)
 	size_t shown = 0;
 
 	title(o, "FEEDS");
+	if (has_lost(o->threads, "windows_off_ms") && !tells_flows(o)) {
+		say(o, "who writes fresh data is not known: threads leave CPUs so often that a "
+		       "look each time costs more than --overhead has for it");
+		return;
+	}
 	if (!o->threads->windows) {
 		say(o, "no window was opened on fresh data: who writes it is not known");
 		return;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "allotment.h"
@@ -25,11 +26,23 @@ enum { WAITING_MAX = 4096 }; /* reads that wait, of a turn */
 /* Share of the budget that windows may take; the samples that words come from have the rest. */
 static const double WINDOWS_SHARE = 0.3;
 /*
+ * Of that, what they do not spend is kept for so long, twice that at most; for looks at switches longer, as those of a window
+ * on a word that is rewritten once a second must be paid at once.
+ */
+static const uint64_t REGISTERS_KEPT_NS = 1000000000u, SWITCHES_KEPT_NS = 4000000000u;
+/*
+ * The program that looks when threads leave their CPUs is called at each switch of the machine.  Where that alone takes more
+ * than this part of the budget, there are no more windows: samples say more.
+ */
+static const double CALLS_SHARE = 0.15;
+static const uint64_t CALLS_KEPT_NS = 8000000000u;
+/*
  * Debug registers that are set cost a target time that nothing tells, though they never trap: of three servers
  * 0 to 5 % while any is set (docs/operate/overhead.md).  So they are set in no more of the time than that many times
  * the budget's share: at 5 % that costs as much as the budget.
  */
 static const double SET_PER_OVERHEAD = 20;
+static const uint64_t SET_KEPT_NS = 1000000000u;
 
 struct survey {
 	enum comm_trigger trigger;
@@ -39,6 +52,8 @@ struct survey {
 	struct comm_register_windows *registers; /* NULL: they cannot be had */
 	struct comm_switch_windows *switches;	 /* likewise, or registers can */
 	struct comm_allotment windows, set;	 /* of the budget, and of time */
+	struct comm_allotment calls;		 /* of the budget */
+	uint64_t start_ns;			 /* 0: no turn yet */
 	uint64_t n_bursts, n_waiting, crowded;
 	size_t n;
 	struct comm_burst_read waiting[WAITING_MAX];
@@ -144,6 +159,9 @@ static int survey_open(const struct comm_companion_config *config, void **ret, c
 		return -ENOMEM;
 	s->trigger = config->trigger;
 	s->windows.share = WINDOWS_SHARE;
+	s->set.kept_ns = SET_KEPT_NS;
+	s->calls.share = CALLS_SHARE;
+	s->calls.kept_ns = CALLS_KEPT_NS;
 	s->set.share = SET_PER_OVERHEAD * config->options->overhead;
 	rc = comm_word_census_create(&census, &s->census);
 	if (rc) {
@@ -151,6 +169,7 @@ static int survey_open(const struct comm_companion_config *config, void **ret, c
 		return rc;
 	}
 	open_windows(s, config, err);
+	s->windows.kept_ns = s->switches ? SWITCHES_KEPT_NS : REGISTERS_KEPT_NS;
 	*ret = s;
 	return 0;
 }
@@ -222,25 +241,46 @@ static uint64_t survey_cost_ns(const void *companion)
 		comm_register_windows_stats(s->registers, &registers);
 	if (s->switches)
 		comm_switch_windows_stats(s->switches, &switches);
-	return registers.trap_ns + switches.look_ns;
+	return registers.trap_ns + switches.look_ns + switches.call_ns;
+}
+
+/* Only what goes on for longer than calls may save for counts against them. */
+static bool do_calls_pay(struct survey *s, uint64_t now_ns, uint64_t budget_ns, uint64_t call_ns)
+{
+	double left_ns = comm_allotment_left(&s->calls, now_ns, budget_ns, call_ns);
+
+	return now_ns - s->start_ns < CALLS_KEPT_NS || left_ns > -comm_allotment_most(&s->calls);
 }
 
 static void survey_turn(void *companion, uint64_t now_ns, uint64_t budget_ns)
 {
 	struct survey *s = companion;
-	struct comm_register_windows_stats registers;
-	bool may = true;
+	struct comm_register_windows_stats registers = {0};
+	struct comm_switch_windows_stats switches = {0};
+	double left_ns = INFINITY, most_ns = INFINITY;
+	bool may;
 
+	if (!s->start_ns)
+		s->start_ns = now_ns;
 	comm_word_census_turn(s->census, now_ns);
-	if (budget_ns != UINT64_MAX)
-		may = comm_allotment_left(&s->windows, now_ns, budget_ns, survey_cost_ns(s));
+	if (s->registers)
+		comm_register_windows_stats(s->registers, &registers);
 	if (s->switches)
-		comm_switch_windows_turn(s->switches, now_ns, may);
+		comm_switch_windows_stats(s->switches, &switches);
+	if (budget_ns != UINT64_MAX) {
+		left_ns = comm_allotment_left(&s->windows, now_ns, budget_ns,
+					      registers.trap_ns + switches.look_ns);
+		most_ns = comm_allotment_most(&s->windows);
+		if (s->switches && !do_calls_pay(s, now_ns, budget_ns, switches.call_ns))
+			comm_switch_windows_stop(s->switches, now_ns);
+	}
+	if (s->switches)
+		comm_switch_windows_turn(s->switches, now_ns, left_ns, most_ns);
 	if (!s->registers)
 		return;
-	comm_register_windows_stats(s->registers, &registers);
+	may = left_ns > 0;
 	if (budget_ns != UINT64_MAX)
-		may &= comm_allotment_left(&s->set, now_ns, now_ns, registers.set_ns);
+		may &= comm_allotment_left(&s->set, now_ns, now_ns, registers.set_ns) > 0;
 	comm_register_windows_turn(s->registers, now_ns, may);
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,7 +25,9 @@ typedef uint64_t u64;
 #include "word_pool.h"
 
 enum {
-	STRATA = 2, /* words that are rewritten soon, and others */
+	SOON,  /* words that are rewritten soon, */
+	LATER, /* and others */
+	STRATA,
 	SOON_NS = 30 * 1000 * 1000,
 	LAGS = 4,   /* so long is a window, */
 	LONGER = 4, /* and up to so many times as long where few changes were seen */
@@ -32,9 +35,14 @@ enum {
 	SWITCHES = 1 << 16, /* kept; with more, windows end early */
 	TURN_MS = 20,
 	SLOW_TURN_MS = 100, /* while all windows are long */
+	CALL_NS = 46, /* of the program where it has nothing to look at: docs/operate/overhead.md */
 };
 
 static const uint64_t LONGEST_NS = 4000000000u;
+/* What looks cost is known after so long, and from no longer than about twice the other. */
+static const uint64_t LEARNT_NS = 40000000, LEARNING_NS = 2000000000u;
+/* Words whose windows cost too much are told as unasked after so long. */
+static const uint64_t DEAR_NS = 10000000000u;
 
 _Static_assert((int)COMM_SWITCH_WORDS_MAX == (int)COMM_RAW_LOOK_WORDS,
 	       "look_event.h and switch_window.h");
@@ -57,7 +65,16 @@ struct window {
 struct stratum {
 	struct window *window; /* n of them */
 	unsigned int n;
+	uint64_t longest_ns; /* of a window, unless it goes on */
+	uint64_t dear_ns;    /* since when its windows cost too much; 0: they do not */
 	struct comm_word_pool pool[COMM_SWITCH_WORDS_MAX];
+};
+
+/* What looks take of the target's time while any window is open: hardly more for many than for one. */
+struct look_cost {
+	uint64_t turn_ns, look_ns; /* at the last turn */
+	uint64_t open_until_ns;	   /* until then some window is open */
+	double open_ns, spent_ns;  /* open, and spent meanwhile */
 };
 
 struct comm_switch_windows {
@@ -69,7 +86,10 @@ struct comm_switch_windows {
 	struct comm_look_timeline *timeline;
 	struct window window[COMM_SWITCH_WORDS_MAX];
 	struct stratum stratum[STRATA];
+	unsigned int next_stratum; /* the one that begins next, if both want to */
+	struct look_cost cost;
 	uint32_t generation, number; /* the last ones given */
+	uint64_t stopped_ns;	     /* 0: it is not */
 	uint64_t random, drops;
 	struct comm_live_word unasked; /* stands for all that were drawn and cannot be looked at */
 	uint64_t lost[COMM_LOSS_MAX];
@@ -147,6 +167,7 @@ static void set_up_strata(struct comm_switch_windows *w)
 	for (unsigned int i = 0; i < STRATA; i++) {
 		w->stratum[i].window = &w->window[i * half];
 		w->stratum[i].n = half;
+		w->stratum[i].longest_ns = i == SOON ? LAGS * SOON_NS : LONGEST_NS;
 	}
 }
 
@@ -195,7 +216,7 @@ void comm_switch_windows_destroy(struct comm_switch_windows *w)
 
 void comm_switch_windows_offer(struct comm_switch_windows *w, const struct comm_live_word *word)
 {
-	struct stratum *s = &w->stratum[word->lag_ns > SOON_NS];
+	struct stratum *s = &w->stratum[word->lag_ns > SOON_NS ? LATER : SOON];
 
 	for (unsigned int i = 0; i < s->n; i++)
 		comm_word_pool_offer(&s->pool[i], &w->random, word);
@@ -267,6 +288,8 @@ static void open_window(struct comm_switch_windows *w, struct window *win,
 	win->begun_ns = win->ended_ns = win->n_changes = 0;
 	win->is_lost = false;
 	win->generation = w->generation;
+	if (w->cost.open_until_ns < now_ns + length_ns)
+		w->cost.open_until_ns = now_ns + length_ns;
 	list_process(ctl, word->tgid);
 	raw->addr = word->addr & ~7ULL;
 	raw->mask = mask_of(word->addr, word->size_bytes);
@@ -340,6 +363,17 @@ static void end_all(struct comm_switch_windows *w, uint64_t now_ns)
 			end_window(w, &w->window[i], now_ns);
 }
 
+void comm_switch_windows_stop(struct comm_switch_windows *w, uint64_t now_ns)
+{
+	if (w->stopped_ns)
+		return;
+	w->stopped_ns = now_ns;
+	end_all(w, now_ns);
+	bpf_link__destroy(w->bpf->links.left);
+	bpf_link__destroy(w->bpf->links.ticked);
+	w->bpf->links.left = w->bpf->links.ticked = NULL;
+}
+
 static bool is_same(const struct comm_live_word *a, const struct comm_live_word *b)
 {
 	return a->time_ns == b->time_ns && a->tid == b->tid && a->addr == b->addr && a->ip == b->ip;
@@ -406,11 +440,115 @@ static void begin(struct comm_switch_windows *w, struct stratum *s, uint64_t now
 	}
 }
 
-void comm_switch_windows_turn(struct comm_switch_windows *w, uint64_t now_ns, bool may_begin)
+static bool is_any_open(const struct comm_switch_windows *w)
 {
+	return w->bpf->bss->ctl.n_words;
+}
+
+static uint64_t look_ns(const struct comm_switch_windows *w)
+{
+	uint64_t ret = 0;
+
+	for (uint32_t i = 0; i < w->n_cpus; i++)
+		ret += w->cpu[i].ns;
+	return ret;
+}
+
+static void learn_cost(struct comm_switch_windows *w, uint64_t now_ns)
+{
+	struct look_cost *cost = &w->cost;
+	uint64_t spent_ns = look_ns(w);
+
+	if (is_any_open(w)) {
+		cost->open_ns += (double)(now_ns - cost->turn_ns);
+		cost->spent_ns += (double)(spent_ns - cost->look_ns);
+	}
+	if (cost->open_ns > 2 * (double)LEARNING_NS) {
+		cost->open_ns /= 2;
+		cost->spent_ns /= 2;
+	}
+	cost->turn_ns = now_ns;
+	cost->look_ns = spent_ns;
+}
+
+static bool wants(const struct stratum *s)
+{
+	bool has_room = false, has_words = false;
+
+	for (unsigned int i = 0; i < s->n; i++) {
+		has_room |= !s->window[i].generation;
+		has_words |= s->pool[i].stands_for > 0;
+	}
+	return has_room && has_words;
+}
+
+/* What windows of a stratum would take of the target's time, beyond what those that are open will. */
+static double cost_of(const struct comm_switch_windows *w, const struct stratum *s, uint64_t now_ns)
+{
+	const struct look_cost *cost = &w->cost;
+	uint64_t from_ns = now_ns > cost->open_until_ns ? now_ns : cost->open_until_ns;
+	uint64_t to_ns = now_ns + s->longest_ns;
+
+	if (to_ns <= from_ns)
+		return 0;
+	/* Short ones find out. */
+	if (cost->open_ns < (double)LEARNT_NS)
+		return s == &w->stratum[SOON] || !wants(&w->stratum[SOON]) ? 0 : INFINITY;
+	return cost->spent_ns / cost->open_ns * (double)(to_ns - from_ns);
+}
+
+/* Words that are not looked at stand for what they stand for, all the same. */
+static void pass_over(struct comm_switch_windows *w, struct stratum *s, uint64_t now_ns)
+{
+	struct comm_live_word word;
+
+	if (!s->dear_ns)
+		s->dear_ns = now_ns;
+	if (now_ns - s->dear_ns < DEAR_NS)
+		return;
+	for (unsigned int i = 0; i < s->n; i++) {
+		if (!comm_word_pool_draw(&s->pool[i], &word))
+			continue;
+		word.stands_for /= s->n;
+		keep_unasked(w, &word);
+	}
+	s->dear_ns = 0;
+}
+
+void comm_switch_windows_turn(struct comm_switch_windows *w, uint64_t now_ns, double left_ns,
+			      double most_ns)
+{
+	unsigned int first = w->next_stratum;
+	bool waits[STRATA], can[STRATA];
+	double cost_ns[STRATA];
+
+	if (w->stopped_ns)
+		return;
 	end_due(w, now_ns);
-	for (unsigned int i = 0; i < STRATA && may_begin; i++)
+	learn_cost(w, now_ns);
+	for (unsigned int i = 0; i < STRATA; i++) {
+		struct stratum *s = &w->stratum[i];
+
+		waits[i] = wants(s);
+		cost_ns[i] = isinf(left_ns) ? 0 : cost_of(w, s, now_ns);
+		can[i] = cost_ns[i] <= most_ns;
+		if (waits[i] && !can[i])
+			pass_over(w, s, now_ns);
+		else
+			s->dear_ns = 0;
+	}
+	for (unsigned int k = 0; k < STRATA && left_ns > 0; k++) {
+		unsigned int i = (first + k) % STRATA;
+
+		if (!waits[i] || !can[i])
+			continue;
+		/* What is dear is saved for, while the other waits. */
+		if (cost_ns[i] > left_ns)
+			return;
 		begin(w, &w->stratum[i], now_ns);
+		w->next_stratum = (i + 1) % STRATA;
+		left_ns -= cost_ns[i];
+	}
 }
 
 static struct window *window_of(struct comm_switch_windows *w, uint32_t generation)
@@ -622,6 +760,8 @@ void comm_switch_windows_collect(struct comm_switch_windows *w, uint64_t now_ns,
 	}
 	tell_unasked(w, now_ns, push, ctx);
 	forget(w);
+	if (w->stopped_ns)
+		w->lost[COMM_LOSS_LOOKS] = (now_ns - w->stopped_ns) / 1000000;
 	comm_loss_tell(&w->losses, w->lost, now_ns, push, ctx);
 }
 
@@ -632,7 +772,7 @@ int comm_switch_windows_turn_ms(const struct comm_switch_windows *w)
 	for (unsigned int i = 0; i < STRATA; i++)
 		for (unsigned int k = 0; k < w->stratum[i].n; k++)
 			if (w->stratum[i].window[k].generation && ret == INT_MAX)
-				ret = i ? SLOW_TURN_MS : TURN_MS;
+				ret = i == SOON ? TURN_MS : SLOW_TURN_MS;
 	return ret;
 }
 
@@ -640,11 +780,12 @@ void comm_switch_windows_stats(const struct comm_switch_windows *w,
 			       struct comm_switch_windows_stats *ret)
 {
 	*ret = w->stats;
+	ret->look_ns = look_ns(w);
 	for (uint32_t i = 0; i < w->n_cpus; i++) {
+		ret->call_ns += w->cpu[i].calls * CALL_NS;
 		ret->runs += w->cpu[i].runs;
 		ret->ticks += w->cpu[i].ticks;
 		ret->looks += w->cpu[i].looks;
 		ret->failed += w->cpu[i].failed;
-		ret->look_ns += w->cpu[i].ns;
 	}
 }

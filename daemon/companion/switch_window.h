@@ -45,6 +45,7 @@ struct comm_switch_windows_stats {
 	uint64_t ticks;	      /* of these, runs at ticks */
 	uint64_t failed;      /* looks at memory that was not there */
 	uint64_t look_ns;     /* the target's time, for looks and for telling switches */
+	uint64_t call_ns;     /* anybody's, for calls of the program that have nothing to look at */
 	uint64_t lost;	      /* windows given up, for records were lost */
 	uint64_t
 		unknown[COMM_LOOK_UNKNOWN_MAX]; /* windows told, by why their writer is not known */
@@ -57,13 +58,23 @@ int comm_switch_windows_create(const struct comm_switch_windows_config *config,
 			       struct comm_switch_windows **ret, char **err);
 void comm_switch_windows_destroy(struct comm_switch_windows *w);
 
+/*
+ * For good: no more windows, and no more calls of the program.  Those that are open end.  From here on
+ * collect() pushes COMM_LOSS_LOOKS.
+ */
+void comm_switch_windows_stop(struct comm_switch_windows *w, uint64_t now_ns);
+
 /* The word is in the draw for the windows that begin at the next turn. */
 void comm_switch_windows_offer(struct comm_switch_windows *w, const struct comm_live_word *word);
 /*
  * Ends windows that are due, and begins others on words that were offered since windows last
  * began, drawn by the bytes that they stand for, those of a few milliseconds' lag apart from slower ones.
+ * left_ns: what looks may take of the target's time; INFINITY: as much as they want.  No windows begin whose looks
+ * would take more, as others did.  Words whose windows would take more than most_ns, which is all that could ever be left, are
+ * told as if nobody had written them.
  */
-void comm_switch_windows_turn(struct comm_switch_windows *w, uint64_t now_ns, bool may_begin);
+void comm_switch_windows_turn(struct comm_switch_windows *w, uint64_t now_ns, double left_ns,
+			      double most_ns);
 /*
  * Pushes the pairs of windows that ended as COMM_EV_FED events.  What nobody was seen to write has
  * the reader in the event's head.

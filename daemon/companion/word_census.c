@@ -14,7 +14,7 @@ enum {
 	EARLY_PART = 8,
 	WORD_BYTES = 8,
 	/* First looks are made together: a question to who reads the target costs more than a hundred words in it. */
-	GATHER_NS = 200 * 1000 * 1000,
+	GATHER_NS = 500 * 1000 * 1000,
 };
 
 struct word {

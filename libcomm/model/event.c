@@ -61,6 +61,10 @@ static const struct {
 		 .spared = true},
 	[COMM_LOSS_CENSUS] = {"census_full", "reads whose word was not looked at again: there were "
 					     "too many at once"},
+	[COMM_LOSS_LOOKS] = {"windows_off_ms",
+			     "milliseconds without windows on fresh data: threads leave CPUs so "
+			     "often that a look at each time costs too much of the budget",
+			     .spared = true},
 	[COMM_LOSS_ACCESSES] = {"accesses_unwritten",
 				"accesses not written to their file: disk full or file error"},
 	[COMM_LOSS_RECORD] = {"unrecorded", "events not recorded: disk full or file error"},

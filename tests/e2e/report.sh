@@ -13,6 +13,12 @@ says stdout '^FRESH  *of what is read besides, .* within 10 ms'
 sqlite3 survey.db 'UPDATE census SET words = words / 4' || exit 1
 expect 0 "$ctl" report --store survey.db
 says stdout '^FRESH  *too few reads were drawn (5) to say'
+# Why nobody is named who writes
+sqlite3 survey.db "INSERT INTO loss SELECT run, id, 'windows_off_ms', 900 FROM slice LIMIT 1" || exit 1
+expect 0 "$ctl" report --store survey.db
+says stdout '^FEEDS  *who writes fresh data is not known: threads leave CPUs so often'
+expect 0 "$ctl" report -v --store survey.db
+says stdout 'Left out on purpose.* 900 milliseconds without windows'
 
 # Fresh data, where it is asked for
 $make watched watched.db 60 || exit 1

@@ -259,7 +259,8 @@ static void offer(struct session *s, const volatile void *at, int reader, uint64
 static void turn(struct session *s, bool may_begin)
 {
 	comm_switch_windows_collect(s->windows, comm_clock_now_ns(), see, s);
-	comm_switch_windows_turn(s->windows, comm_clock_now_ns(), may_begin);
+	comm_switch_windows_turn(s->windows, comm_clock_now_ns(), may_begin ? INFINITY : 0,
+				 INFINITY);
 	usleep(10000);
 }
 
@@ -338,7 +339,7 @@ static void test_writers(void)
 		 in_time(from_ns));
 	finish(&s);
 	/* What was offered last has not been drawn. */
-	comm_switch_windows_turn(s.windows, comm_clock_now_ns(), true);
+	comm_switch_windows_turn(s.windows, comm_clock_now_ns(), INFINITY, INFINITY);
 	finish(&s);
 	print(&s);
 	check(is_by(&s.fed[HANDED], PRODUCER, PRODUCER),
@@ -479,7 +480,7 @@ static void test_losses(void)
 	if (!start(&s, several_restless, 1))
 		return;
 	offer(&s, &word[HANDED], PRODUCER, 10000000000ULL);
-	comm_switch_windows_turn(s.windows, comm_clock_now_ns(), true);
+	comm_switch_windows_turn(s.windows, comm_clock_now_ns(), INFINITY, INFINITY);
 	do {
 		usleep(10000);
 		comm_switch_windows_stats(s.windows, &stats);
@@ -493,7 +494,7 @@ static void test_losses(void)
 		check(stats.lost == 1 && s.losses == 1 && !s.fed[HANDED].windows,
 		      "a full ring is counted");
 	offer(&s, &word[HANDED], PRODUCER, 1000000);
-	comm_switch_windows_turn(s.windows, comm_clock_now_ns(), true);
+	comm_switch_windows_turn(s.windows, comm_clock_now_ns(), INFINITY, INFINITY);
 	finish(&s);
 	comm_switch_windows_stats(s.windows, &stats);
 	check(s.fed[HANDED].windows + stats.lost == 2, "and later windows are told");

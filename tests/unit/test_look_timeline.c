@@ -7,7 +7,7 @@
 
 #include "../../daemon/companion/look_timeline.c"
 
-enum { US = 7, OTHER = 9, ROOM = 8 };
+enum { US = 7, OTHER = 9, ROOM = 16 };
 
 static struct comm_look_timeline *t;
 
@@ -68,6 +68,22 @@ static void test_threads_come_and_leave(void **state)
 	add_switch(1, 130, 3, 0);
 	add_switch(0, 150, 2, 0);
 	expect(0, 3, (struct comm_look_interval[]){{111, 120, 1}, {116, 130, 3}, {121, 150, 2}});
+}
+
+/* One that lasts is told after those within it, and comes before them. */
+static void test_a_long_one_has_others_in_it(void **state)
+{
+	(void)state;
+	add_switch(1, 105, 0, 9);
+	for (uint32_t i = 0; i < 3; i++) {
+		add_switch(0, 110 + 20 * i, 0, 1 + i);
+		add_switch(0, 120 + 20 * i, 1 + i, 0);
+	}
+	add_switch(1, 180, 9, 0);
+	add_switch(0, 185, 0, 4);
+	expect(0, 5,
+	       (struct comm_look_interval[]){
+		       {106, 180, 9}, {111, 120, 1}, {131, 140, 2}, {151, 160, 3}, {186, 200, 4}});
 }
 
 /* Who leaves without having come was there; who does not leave is there still. */
@@ -138,6 +154,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_threads_come_and_leave, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_long_one_has_others_in_it, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_ends_are_open, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_ticks_tell_of_who_never_leaves, set_up,
 						tear_down),

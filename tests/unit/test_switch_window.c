@@ -22,7 +22,7 @@ static struct comm_raw_look_ctl *ctl;
 static struct comm_raw_look_cpu cpu[CPUS];
 static struct comm_event fed[FED_MAX];
 static size_t n_fed;
-static uint64_t lost, now_ns;
+static uint64_t lost, off_ms, now_ns;
 static bool shared;
 
 int made_consume(struct ring_buffer *ring)
@@ -41,6 +41,8 @@ static void see(void *ctx, const struct comm_event *e)
 		fed[n_fed++] = *e;
 	if (e->kind == COMM_EV_LOSS && e->cause == COMM_LOSS_WATCH)
 		lost += e->count;
+	if (e->kind == COMM_EV_LOSS && e->cause == COMM_LOSS_LOOKS)
+		off_ms += e->count;
 }
 
 static bool is_any_shared(void *ctx, uint32_t tgid, uint64_t addr)
@@ -68,7 +70,7 @@ static int make(void **state)
 	memset(cpu, 0, sizeof(cpu));
 	w->cpu = cpu;
 	set_up_strata(w);
-	n_fed = lost = 0;
+	n_fed = lost = off_ms = 0;
 	now_ns = 1000000000;
 	shared = false;
 	return comm_look_timeline_create(CPUS, SWITCHES, &w->timeline);
@@ -100,7 +102,7 @@ static void offer(uint64_t addr, uint64_t lag_ns, double stands_for)
 
 static void turn(void)
 {
-	comm_switch_windows_turn(w, now_ns, true);
+	comm_switch_windows_turn(w, now_ns, INFINITY, INFINITY);
 }
 
 static void collect(void)
@@ -256,7 +258,7 @@ static void test_what_is_told_stands_for_all(void **state)
 			offer(0x1000 + 8 * k, k % 2 ? MS : 50 * MS, (double)(1 + k));
 			offered += (double)(1 + k);
 		}
-		comm_switch_windows_turn(w, now_ns, i % 3);
+		comm_switch_windows_turn(w, now_ns, i % 3 ? INFINITY : 0, INFINITY);
 		now_ns += 100 * MS;
 		collect();
 		if (n_fed > FED_MAX / 2)
@@ -322,6 +324,79 @@ static void test_lost_records(void **state)
 	assert_int_equal(lost, 1);
 }
 
+/* A window's looks take a tenth of the time in which it is open; short ones have told so. */
+static void learn_that_looks_are_dear(void)
+{
+	offer(0x1000, MS, 1);
+	comm_switch_windows_turn(w, now_ns, MS, MS);
+	assert_int_equal(ctl->n_words, 1);
+	cpu[0].ns += 10 * MS;
+	now_ns += 100 * MS;
+	/* Nobody ran. */
+	comm_switch_windows_turn(w, now_ns, 0, 0);
+	now_ns += LONGEST_NS;
+	collect();
+	assert_int_equal(n_fed, 1);
+	n_fed = 0;
+}
+
+static void test_windows_wait_for_what_they_cost(void **state)
+{
+	const double later_ns = LONGEST_NS / 10;
+
+	(void)state;
+	learn_that_looks_are_dear();
+	offer(0x2000, 1000 * MS, 2);
+	comm_switch_windows_turn(w, now_ns, 0.9 * later_ns, 2 * later_ns);
+	assert_int_equal(ctl->n_words, 0);
+	/* It is its turn: short ones wait for it, and then are open beside it for nothing. */
+	offer(0x1000, MS, 1);
+	comm_switch_windows_turn(w, now_ns, 0.9 * later_ns, 2 * later_ns);
+	assert_int_equal(ctl->n_words, 0);
+	comm_switch_windows_turn(w, now_ns, 1.01 * later_ns, 2 * later_ns);
+	assert_int_equal(ctl->n_words, 1);
+	comm_switch_windows_turn(w, now_ns, MS, 2 * later_ns);
+	assert_int_equal(ctl->n_words, 2);
+}
+
+/* Nothing is saved for what could never be paid. */
+static void test_too_dear_words_are_told_as_unasked(void **state)
+{
+	(void)state;
+	learn_that_looks_are_dear();
+	offer(0x2000, 50 * MS, 2);
+	offer(0x1000, MS, 1);
+	comm_switch_windows_turn(w, now_ns, 20 * MS, 20 * MS);
+	assert_int_equal(ctl->n_words, 1);
+	now_ns += LONGEST_NS;
+	collect();
+	assert_true(n_fed == 1 && told() == 1);
+	now_ns += DEAR_NS;
+	comm_switch_windows_turn(w, now_ns, 20 * MS, 20 * MS);
+	collect();
+	assert_true(n_fed == 2 && told() == 3);
+	assert_int_equal(fed[1].fed.write.flags, 0);
+}
+
+static void test_stopped(void **state)
+{
+	(void)state;
+	offer(0x1000, MS, 1);
+	turn();
+	comm_switch_windows_stop(w, now_ns);
+	assert_int_equal(ctl->n_words, 0);
+	now_ns += 30 * MS;
+	offer(0x2000, MS, 1);
+	turn();
+	collect();
+	now_ns += 20 * MS;
+	collect();
+	assert_int_equal(ctl->n_words, 0);
+	assert_int_equal(n_fed, 1);
+	assert_int_equal(off_ms, 50);
+	assert_int_equal(comm_switch_windows_turn_ms(w), INT_MAX);
+}
+
 static void test_others_memory(void **state)
 {
 	(void)state;
@@ -371,6 +446,9 @@ int main(void)
 		TEST(test_strata_have_places_of_their_own),
 		TEST(test_gone_ends_a_window),
 		TEST(test_lost_records),
+		TEST(test_windows_wait_for_what_they_cost),
+		TEST(test_too_dear_words_are_told_as_unasked),
+		TEST(test_stopped),
 		TEST(test_others_memory),
 		TEST(test_bounds),
 	};

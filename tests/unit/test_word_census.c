@@ -132,6 +132,31 @@ static void test_unchanged_to_the_end(void **state)
 	comm_word_census_destroy(census);
 }
 
+/* Words that come one by one are looked at together, and lags count from then on. */
+static void test_first_looks_are_gathered(void **state)
+{
+	struct comm_word_census *census = create();
+	const uint64_t later_ns = START + 100 * MS;
+
+	(void)state;
+	offer(census, 0x1000, 8);
+	comm_word_census_turn(census, START);
+	assert_int_equal(memory.words, 1);
+	turn_until(census, START + 1, later_ns);
+	offer(census, 0x2000, 8);
+	turn_until(census, later_ns, START + GATHER_NS);
+	offer(census, 0x3000, 8);
+	memory.words = memory.calls = 0;
+	comm_word_census_turn(census, START + GATHER_NS);
+	assert_int_equal(memory.calls, 1);
+	assert_int_equal(memory.words, 2);
+	memory.value = 1;
+	turn_until(census, START + GATHER_NS + 1, START + GATHER_NS + 20 * MS);
+	assert_int_equal(got.n, 2);
+	assert_in_range(got.event[1].census.changed_ns, 1, 2 * MS);
+	comm_word_census_destroy(census);
+}
+
 static void test_changed(void **state)
 {
 	struct comm_word_census *census = create();
@@ -260,6 +285,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unchanged_to_the_end),
+		cmocka_unit_test(test_first_looks_are_gathered),
 		cmocka_unit_test(test_changed),
 		cmocka_unit_test(test_neighbours_do_not_count),
 		cmocka_unit_test(test_memory_that_goes),
