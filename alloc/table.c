@@ -138,9 +138,10 @@ static int claim(size_t size)
 
 		if (until_ns == COMM_ALLOC_BUSY)
 			continue;
-		/* Of all that are live, what is large stays. */
+		/* Of all that are live, what is large stays; another thread may take its place meanwhile. */
 		if (until_ns == COMM_ALLOC_LIVE &&
-		    (i < tries - 1 || block->size_bytes > size || !evict(slot)))
+		    (i < tries - 1 ||
+		     __atomic_load_n(&block->size_bytes, __ATOMIC_RELAXED) > size || !evict(slot)))
 			continue;
 		if (__atomic_compare_exchange_n(&block->until_ns, &until_ns, COMM_ALLOC_BUSY, 0,
 						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
@@ -185,7 +186,8 @@ void alloc_table_enter(uint64_t start, size_t size, const uintptr_t *sp, uintptr
 	block = &alloc_table.block[slot];
 	origin = &alloc_table.origin[slot];
 	block->since_ns = origin->since_ns = alloc_table_now_ns();
-	block->size_bytes = origin->size_bytes = size;
+	origin->size_bytes = size;
+	__atomic_store_n(&block->size_bytes, size, __ATOMIC_RELAXED);
 	origin->start = start;
 	origin->code = sp[-1];
 	origin->sp = (uintptr_t)sp;
