@@ -52,11 +52,10 @@ struct comm_raw_look_cpu {
 	unsigned long long runs;  /* in which words were looked at */
 	unsigned long long ticks; /* of these, at ticks */
 	unsigned long long looks;
-	unsigned long long failed; /* looks at memory that is not there now */
-	unsigned long long ns;	   /* what the programs took of watched processes */
-	unsigned long long drops;  /* records without room in the ring */
-	unsigned long long
-		calls; /* of the program for switches, for other processes or for no word */
+	unsigned long long failed;  /* looks at memory that is not there now */
+	unsigned long long ns;	    /* what the programs took of watched processes */
+	unsigned long long drops;   /* records without room in the ring */
+	unsigned long long call_ns; /* what switches took in which there was nothing to look at */
 	unsigned long long reserved;
 };
 

@@ -26,10 +26,10 @@ enum { WAITING_MAX = 4096 }; /* reads that wait, of a turn */
 /* Share of the budget that windows may take; the samples that words come from have the rest. */
 static const double WINDOWS_SHARE = 0.3;
 /*
- * Of that, what they do not spend is kept for so long, twice that at most; for looks at switches longer, as those of a window
- * on a word that is rewritten once a second must be paid at once.
+ * What an allotment does not spend is kept for so long, twice that at most.  Windows by looks at switches keep it longer, since
+ * all looks of a window on a word that is rewritten once a second must be paid when it begins.
  */
-static const uint64_t REGISTERS_KEPT_NS = 1000000000u, SWITCHES_KEPT_NS = 4000000000u;
+static const uint64_t KEPT_NS = 1000000000u, SWITCHES_KEPT_NS = 4000000000u;
 /*
  * The program that looks when threads leave their CPUs is called at each switch of the machine.  Where that alone takes more
  * than this part of the budget, there are no more windows: samples say more.
@@ -42,7 +42,6 @@ static const uint64_t CALLS_KEPT_NS = 8000000000u;
  * the budget's share: at 5 % that costs as much as the budget.
  */
 static const double SET_PER_OVERHEAD = 20;
-static const uint64_t SET_KEPT_NS = 1000000000u;
 
 struct survey {
 	enum comm_trigger trigger;
@@ -159,7 +158,7 @@ static int survey_open(const struct comm_companion_config *config, void **ret, c
 		return -ENOMEM;
 	s->trigger = config->trigger;
 	s->windows.share = WINDOWS_SHARE;
-	s->set.kept_ns = SET_KEPT_NS;
+	s->set.kept_ns = KEPT_NS;
 	s->calls.share = CALLS_SHARE;
 	s->calls.kept_ns = CALLS_KEPT_NS;
 	s->set.share = SET_PER_OVERHEAD * config->options->overhead;
@@ -169,7 +168,7 @@ static int survey_open(const struct comm_companion_config *config, void **ret, c
 		return rc;
 	}
 	open_windows(s, config, err);
-	s->windows.kept_ns = s->switches ? SWITCHES_KEPT_NS : REGISTERS_KEPT_NS;
+	s->windows.kept_ns = s->switches ? SWITCHES_KEPT_NS : KEPT_NS;
 	*ret = s;
 	return 0;
 }

@@ -35,7 +35,6 @@ enum {
 	SWITCHES = 1 << 16, /* kept; with more, windows end early */
 	TURN_MS = 20,
 	SLOW_TURN_MS = 100, /* while all windows are long */
-	CALL_NS = 46, /* of the program where it has nothing to look at: docs/operate/overhead.md */
 };
 
 static const uint64_t LONGEST_NS = 4000000000u;
@@ -782,7 +781,7 @@ void comm_switch_windows_stats(const struct comm_switch_windows *w,
 	*ret = w->stats;
 	ret->look_ns = look_ns(w);
 	for (uint32_t i = 0; i < w->n_cpus; i++) {
-		ret->call_ns += w->cpu[i].calls * CALL_NS;
+		ret->call_ns += w->cpu[i].call_ns;
 		ret->runs += w->cpu[i].runs;
 		ret->ticks += w->cpu[i].ticks;
 		ret->looks += w->cpu[i].looks;

@@ -59,8 +59,8 @@ int comm_switch_windows_create(const struct comm_switch_windows_config *config,
 void comm_switch_windows_destroy(struct comm_switch_windows *w);
 
 /*
- * For good: no more windows, and no more calls of the program.  Those that are open end.  From here on
- * collect() pushes COMM_LOSS_LOOKS.
+ * Ends all windows and detaches the programs, for good.  From then on collect() pushes
+ * COMM_LOSS_LOOKS.
  */
 void comm_switch_windows_stop(struct comm_switch_windows *w, uint64_t now_ns);
 
@@ -69,9 +69,9 @@ void comm_switch_windows_offer(struct comm_switch_windows *w, const struct comm_
 /*
  * Ends windows that are due, and begins others on words that were offered since windows last
  * began, drawn by the bytes that they stand for, those of a few milliseconds' lag apart from slower ones.
- * left_ns: what looks may take of the target's time; INFINITY: as much as they want.  No windows begin whose looks
- * would take more, as others did.  Words whose windows would take more than most_ns, which is all that could ever be left, are
- * told as if nobody had written them.
+ * left_ns: what looks may take of the target's time; INFINITY: as much as they want.  No window begins whose looks
+ * would take more, by what looks took before.  most_ns: all that could ever be left; words whose windows would take more
+ * are told as words that nobody was seen to write.
  */
 void comm_switch_windows_turn(struct comm_switch_windows *w, uint64_t now_ns, double left_ns,
 			      double most_ns);

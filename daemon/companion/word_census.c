@@ -13,7 +13,7 @@ enum {
 	/* Looks that are due so soon are made with those that are due now: each call costs some. */
 	EARLY_PART = 8,
 	WORD_BYTES = 8,
-	/* First looks are made together: a question to who reads the target costs more than a hundred words in it. */
+	/* First looks of so long a time are made together: a question to the process that reads the target wakes it up. */
 	GATHER_NS = 500 * 1000 * 1000,
 };
 

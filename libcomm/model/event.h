@@ -43,7 +43,7 @@ enum comm_event_kind {
 
 /*
  * Every place that can lose data has a cause; each reaches the store.  Recordings
- * hold the numbers, stores the names.
+ * and stores hold the names.
  */
 enum comm_loss {
 	COMM_LOSS_RING,	       /* sample ring full in the kernel */

@@ -163,13 +163,13 @@ boot() {
 began=$(date +%s)
 boot
 # When CPUs go and come for a minute, qemu itself dies of a segmentation fault in one run of three, which
-# timeout tells as 139, or of another signal: no doing of what it runs.  137 is who killed it.  And it may run code
-# that is no more (splats.py).
+# timeout tells as 139, or of another signal: no doing of what it runs.  137 is who killed it.  And an emulated CPU
+# may take a breakpoint that is not in memory any more (splats.py).
 emulator_failed() {
 	if [ $status -gt 128 ] && [ $status != 137 ]; then
 		echo "# $which: qemu died of signal $((status - 128)), run again"
 	else
-		"$here/splats.py" "$out/console" 2>&1 | grep '^not ours: .*int3:' | sed "s/.*/# $which: qemu ran an int3 that is no more, run again/"
+		"$here/splats.py" "$out/console" 2>&1 | grep '^not ours: .*int3:' | sed "s/.*/# $which: an emulated CPU took an int3 that is not in memory, run again/"
 	fi
 }
 died=0

@@ -9,7 +9,7 @@ a fork.  Such a stall comes with backtraces of all who are to blame.  It is none
 they were printed and no function of the module is in any trace of any of the logs.
 Nor is a breakpoint instruction (int3) that a CPU took where memory holds none any more.  The kernel writes int3 where
 it turns a tracepoint on or off, and takes it away when each CPU has passed; only an emulated CPU that runs an older
-translation takes it later, and the kernel dies of it.  QEMU before 8.1 does so often (fetch.sh), 10.0 did once.
+translation takes it later, and the kernel dies of it.  QEMU before 8.1 does so often (fetch.sh), a later one did once.
 Exit status 1: there are such lines.
 """
 import re
