@@ -16,7 +16,7 @@
 
 enum {
 	OVERVIEW_WAITING = 4,
-	OVERVIEW_LOOKED_AT = 10, /* words without which a share says nothing */
+	OVERVIEW_LOOKED_AT = 10, /* reads without which a share says nothing */
 	OVERVIEW_FRESH = 3,
 	OVERVIEW_FLOWS = 6,
 	OVERVIEW_OLDER = 3,
@@ -166,6 +166,12 @@ static void tell_waiting(struct overview *o)
 	size_t n, shown = 0;
 
 	title(o, "WAITING");
+	if (all->reads < OVERVIEW_LOOKED_AT) {
+		snprintf(line, sizeof(line),
+			 "too few reads were drawn (%" PRIu64 ") to say how many wait", all->reads);
+		say(o, line);
+		return;
+	}
 	if (all->waiting_low < CTL_OVERVIEW_LEAST) {
 		snprintf(line, sizeof(line), "under %.0f %% of the reads are of loops that wait",
 			 fmax(1, ceil(100 * all->waiting_high)));
@@ -558,7 +564,7 @@ static void tell_next_of_survey(struct overview *o, size_t falsely)
 	const struct comm_report_census *all = comm_report_census_at(o->places, 0);
 
 	title(o, "NEXT");
-	if (all->waiting_low > 0.5)
+	if (all->reads >= OVERVIEW_LOOKED_AT && all->waiting_low > 0.5)
 		say(o, "its threads mostly wait: look at what they wait for, or use fewer");
 	else if (falsely)
 		say(o, "commctl sharing says who uses which bytes of the lines shared falsely");

@@ -13,6 +13,17 @@ says stdout '^FRESH  *of what is read besides, .* within 10 ms'
 sqlite3 survey.db 'UPDATE census SET words = words / 4' || exit 1
 expect 0 "$ctl" report --store survey.db
 says stdout '^FRESH  *too few reads were drawn (5) to say'
+says stdout '^WAITING  *67 % .* of all reads are of loops that wait'
+# Nor does one read say how many wait, whether it does or not.
+cp survey.db one_read.db
+for class in '!=' '='; do
+	sqlite3 one_read.db 'DELETE FROM census' "ATTACH 'survey.db' AS whole" \
+		"INSERT INTO census SELECT * FROM whole.census WHERE class $class 0 LIMIT 1" \
+		'UPDATE census SET words = 1' || exit 1
+	expect 0 "$ctl" report --store one_read.db
+	says stdout '^WAITING  *too few reads were drawn (1) to say how many wait$'
+	says stdout '^NEXT  *run for longer'
+done
 # Why nobody is named who writes
 sqlite3 survey.db "INSERT INTO loss SELECT run, id, 'windows_off_ms', 900 FROM slice LIMIT 1" || exit 1
 expect 0 "$ctl" report --store survey.db
