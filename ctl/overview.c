@@ -211,12 +211,16 @@ static void tell_fresh(struct overview *o)
 				     "10 s");
 	if (!some || looked_at < OVERVIEW_LOOKED_AT) {
 		snprintf(line, sizeof(line),
-			 "too few reads were drawn (%" PRIu64 ") to say how soon data is rewritten",
+			 "too few reads were drawn (%" PRIu64 ") to say how soon data changes",
 			 looked_at);
 		say(o, line);
 		return;
 	}
-	snprintf(line + strlen(line), sizeof(line) - strlen(line), " is rewritten");
+	/* Where hardly anything changes it may yet be written all the time. */
+	snprintf(line + strlen(line), sizeof(line) - strlen(line), " changes its value%s",
+		 all->fresh_low[CTL_LAG_10S] < CTL_OVERVIEW_LEAST
+			 ? "; what is written again as it was does not"
+			 : "");
 	say(o, line);
 	rows = sorted(o->places, order_fresh, &n);
 	for (size_t i = 0; i < n && shown < OVERVIEW_FRESH; i++) {
@@ -300,16 +304,16 @@ static void tell_flows(struct overview *o)
 		 o->threads->windows == 1 ? "" : "s");
 	if (high < CTL_OVERVIEW_LEAST)
 		snprintf(line, sizeof(line),
-			 "of what is rewritten soon, under %.1f %% comes from another thread (%s)",
+			 "of what changes soon, under %.1f %% comes from another thread (%s)",
 			 fmax(0.1, 100 * high), windows);
 	else if (low < CTL_OVERVIEW_LEAST && high > 1 - CTL_OVERVIEW_LEAST)
 		snprintf(line, sizeof(line),
-			 "how much of what is rewritten soon comes from another thread is not "
+			 "how much of what changes soon comes from another thread is not "
 			 "known (%s)%s",
 			 windows, tells_flows(o) ? "; of what does:" : "");
 	else
 		snprintf(line, sizeof(line),
-			 "of what is rewritten soon, %.0f to %.0f %% comes from another thread "
+			 "of what changes soon, %.0f to %.0f %% comes from another thread "
 			 "(%s)%s",
 			 floor(100 * low), ceil(100 * high), windows,
 			 tells_flows(o) ? "; of what does:" : "");

@@ -45,7 +45,7 @@ int ctl_overview_choice(struct comm_reader *reader, const struct comm_query *que
 
 /* Of the same run and time as that one, nodes by that grouping. */
 struct comm_query ctl_overview_query(const struct comm_query *of, const char *by);
-/* Bounds of how much of what is rewritten soon another thread wrote; the report is of fresh data, by thread. */
+/* Bounds of how much of what changes soon another thread wrote; the report is of fresh data, by thread. */
 void ctl_overview_crossing(const struct comm_report *threads, double *ret_low, double *ret_high);
 
 /* Of the bytes that a report has edges of, those on edges that it states. */

@@ -162,7 +162,7 @@ static int print(const struct options *options, const struct comm_report *report
 	return 0;
 }
 
-/* The other answer: what is rewritten now. */
+/* The other answer: what changes now. */
 static void print_windows(const struct comm_report *report)
 {
 	if (report->windows && !report->fresh)

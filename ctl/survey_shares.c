@@ -46,9 +46,9 @@ static int add_waiting(const struct shares *s, const struct comm_report *places)
 
 static int add_fresh(const struct shares *s, const struct comm_report *places)
 {
-	static const char *const all[] = {"of what is read besides, rewritten within 10 ms",
-					  "of what is read besides, rewritten within 1 s",
-					  "of what is read besides, rewritten within 10 s"};
+	static const char *const all[] = {"of what is read besides, changed within 10 ms",
+					  "of what is read besides, changed within 1 s",
+					  "of what is read besides, changed within 10 s"};
 	char text[CTL_OVERVIEW_LINE];
 	int code = 0;
 
@@ -83,7 +83,7 @@ static int add_flows(const struct shares *s, const struct comm_report *threads,
 	if (!threads->windows)
 		return 0;
 	ctl_overview_crossing(threads, &share.low, &share.high);
-	code = s->add(s->data, "of what is rewritten soon, what comes from another thread", &share);
+	code = s->add(s->data, "of what changes soon, what comes from another thread", &share);
 	for (size_t i = 0; i < functions->n_edges && !code; i++) {
 		const struct comm_report_edge *edge = comm_report_edge_at(functions, i);
 		struct ctl_survey_share flow = {

@@ -167,7 +167,7 @@ static void print_origins(struct ctl_json *json, const struct comm_report *repor
 	ctl_json_close(json, '}');
 }
 
-/* By node, of all together without one: what waits, and how soon the rest is rewritten. */
+/* By node, of all together without one: what waits, and how soon the rest changes. */
 static void print_census(struct ctl_json *json, const struct comm_report *report)
 {
 	static const double within_s[COMM_CENSUS_FRESH] = {0.01, 1, 10};

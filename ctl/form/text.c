@@ -287,7 +287,7 @@ static void print_account(const struct ctl_term *term, const struct comm_query *
 	printf("\n%sOf %s %s%s\n", ctl_style(term, CTL_BOLD), ctl_bytes(a, report->read_bytes),
 	       query->first_read ? "read for the first time since written"
 	       : query->fresh	 ? report->exact ? "read less than 10 s after it was written"
-						 : "read of data that is rewritten soon"
+						 : "read of data that changes soon"
 				 : "read in all",
 	       ctl_style(term, CTL_PLAIN));
 	snprintf(line, sizeof(line), "written by another %s",
@@ -575,10 +575,9 @@ static void print_reading(const struct ctl_term *term, const struct comm_query *
 		"run's own parts differ by%s. All rates may be wrong by one and the same factor, "
 		"%.2f, which shares do not have; small or rare flows may be missing "
 		"altogether.%s",
-		query->fresh
-			? "Seen in windows on words that are rewritten soon, drawn at random: who "
-			  "writes them last before they are read."
-			: "Estimates from samples.",
+		query->fresh ? "Seen in windows on words that change soon, drawn at random: who "
+			       "writes them last before they are read."
+			     : "Estimates from samples.",
 		query->resolved
 			? "Stated is what both halves of the run confirm, and whose share or bytes "
 			  "are known to 3 to 1. "

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The companion that surveys what a target does now.  Of each burst one read is drawn: does it wait
- * (wait_reads.h), and if not, how soon is its word rewritten (word_census.h)?  Windows on words
- * that are rewritten tell who writes them: by debug registers (register_window.h), or, where these do not
+ * (wait_reads.h), and if not, how soon does its word change (word_census.h)?  Windows on words
+ * that change tell who writes them: by debug registers (register_window.h), or, where these do not
  * trap, by looks when threads leave their CPUs (switch_window.h); or the source arms windows by itself.
  */
 #include <errno.h>
@@ -27,7 +27,7 @@ enum { WAITING_MAX = 4096 }; /* reads that wait, of a turn */
 static const double WINDOWS_SHARE = 0.3;
 /*
  * What an allotment does not spend is kept for so long, twice that at most.  Windows by looks at switches keep it longer, since
- * all looks of a window on a word that is rewritten once a second must be paid when it begins.
+ * all looks of a window on a word that changes once a second must be paid when it begins.
  */
 static const uint64_t KEPT_NS = 1000000000u, SWITCHES_KEPT_NS = 4000000000u;
 /*
@@ -97,7 +97,7 @@ static int survey_probe(char **why)
 	return rc;
 }
 
-/* A run without windows says how soon data is rewritten, but not by whom: *err says why. */
+/* A run without windows says how soon data changes, but not by whom: *err says why. */
 static void open_windows(struct survey *s, const struct comm_companion_config *config, char **err)
 {
 	const struct comm_register_windows_config registers = {

@@ -25,7 +25,7 @@ typedef uint64_t u64;
 #include "word_pool.h"
 
 enum {
-	SOON,  /* words that are rewritten soon, */
+	SOON,  /* words that change soon, */
 	LATER, /* and others */
 	STRATA,
 	SOON_NS = 30 * 1000 * 1000,

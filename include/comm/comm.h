@@ -208,7 +208,7 @@ struct comm_query {
 	uint64_t unwritten;
 	/*
 	 * Nonzero: not what the run's estimator says, but who feeds whom with fresh data: of some of the
-	 * sampled reads, drawn with a known chance, the words that are rewritten soon, and who was seen to
+	 * sampled reads, drawn with a known chance, the words that change soon, and who was seen to
 	 * write them last before they are read.  Of an exact run what was read less than 10 s after it
 	 * was written; -ENODATA where ages were not counted.  Not of first reads, of guesses,
 	 * or by "phase", "time", "frame" or "frames", of which nothing is known there: -EINVAL.
@@ -216,7 +216,7 @@ struct comm_query {
 	uint64_t fresh;
 	/*
 	 * Nonzero: the report also says how much of what its nodes read waits for others, and how
-	 * soon the rest is rewritten, for comm_report_census_at().
+	 * soon the rest changes, for comm_report_census_at().
 	 */
 	uint64_t census;
 };
@@ -483,13 +483,13 @@ struct comm_report_total {
 	double reads_bytes;
 };
 
-/* A datum is fresh that is rewritten within 10 ms, 1 s, 10 s; in an exact run, that was written less than that before. */
+/* A datum is fresh that changes within 10 ms, 1 s, 10 s; in an exact run, that was written less than that before. */
 enum { COMM_CENSUS_FRESH = 3 };
 
 /*
  * What a survey says of a node's reads outside of own stacks, by the words of some that were drawn by
  * their bytes (struct comm_query.census): shares, with intervals of the query's confidence.  A
- * word that is rewritten with its own value is none that was rewritten.
+ * word that is written again as it was does not change, so more may be rewritten than these say.
  */
 struct comm_report_census {
 	size_t node;	/* index of a node; SIZE_MAX: all together, which comes first */
@@ -501,7 +501,7 @@ struct comm_report_census {
 	uint64_t waiting_reads;
 	double waiting, waiting_low, waiting_high;
 	/*
-	 * Of what the node reads besides, what is rewritten within 10 ms, 1 s, 10 s of the read.  Low is 0
+	 * Of what the node reads besides, what changes within 10 ms, 1 s, 10 s of the read.  Low is 0
 	 * and high is 1 where no word was looked at for so long.
 	 */
 	double fresh[COMM_CENSUS_FRESH], fresh_low[COMM_CENSUS_FRESH],

@@ -37,7 +37,7 @@ enum comm_event_kind {
 	COMM_EV_OBJECT, /* .tgid has named memory, or does so no more */
 	COMM_EV_FRAME,	/* .tgid was met in another frame than before (frame.h) */
 	COMM_EV_PROBED, /* what regions between probes are called, before the first MARK */
-	COMM_EV_CENSUS, /* a read of .tid was drawn: does it wait, and when is its word rewritten */
+	COMM_EV_CENSUS, /* a read of .tid was drawn: does it wait, and when does its word change */
 	COMM_EV_FED, /* a read in a window on a live word, and the last write before it, by .tid */
 };
 

@@ -210,7 +210,7 @@ static struct looked looked_at(const struct comm_census_node *node, unsigned int
 	return ret;
 }
 
-/* The share that is rewritten by a look, and its interval: all of [0, 1] where no word was looked at for so long. */
+/* The share that has changed by a look, and its interval: all of [0, 1] where no word was looked at for so long. */
 static void rewritten_by(const struct comm_census_node *node, unsigned int look, double z,
 			 double *ret, double *ret_low, double *ret_high)
 {
@@ -256,7 +256,7 @@ void comm_census_shares(const struct comm_census_node *node, const struct comm_c
 			     &ret->fresh_high[i]);
 }
 
-/* What is rewritten within a lag is so within a longer one: the bounds of each hold for those behind, and in front of it. */
+/* What changes within a lag does so within a longer one: the bounds of each hold for those behind, and in front of it. */
 static void keep_order(struct comm_report_census *row)
 {
 	for (int i = 1; i < COMM_CENSUS_FRESH; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The census by nodes: how much of what each node of a report reads it reads while it waits, and how
- * soon the rest is rewritten.  Summed while an aggregate takes slices, if its query asks for it.
+ * soon the rest changes.  Summed while an aggregate takes slices, if its query asks for it.
  *
  * Shares are ratios of Horvitz and Thompson's sums.  Words that were looked at for a shorter time
  * than a lag, as those of a run's end, count for as long as they were looked at (Kaplan and Meier,

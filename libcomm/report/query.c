@@ -250,8 +250,8 @@ static int load_slices(struct work *work, char **err)
 	if (work->query->fresh && !work->query->census && !report->windows && !report->exact)
 		return comm_reader_fail(
 			err, -ENODATA,
-			"no window was opened in run %lld from %.1f s to %.1f s: nothing is "
-			"rewritten there, or commd could not look",
+			"no window was opened in run %lld from %.1f s to %.1f s: nothing "
+			"changes there, or commd could not look",
 			(long long)run->id, (from_ns - run->start_ns) / 1e9,
 			(to_ns - run->start_ns) / 1e9);
 	report->from_ns = first_ns - run->start_ns;

@@ -416,7 +416,7 @@ static size_t regions(struct flow *flow, struct comm_count count[4])
 static const struct comm_error_model without_doubts = {
 	.sampled_ends = 2, .factor_sd = 0.3, .confusion_sd = 0.1};
 
-/* Two thirds of the reads wait at one flow's end; of the rest some is rewritten soon. */
+/* Two thirds of the reads wait at one flow's end; of the rest some changes soon. */
 static size_t survey(const struct flow *flow, struct comm_census_words *ret)
 {
 	static const struct {

@@ -6,10 +6,20 @@ export LC_ALL=C
 . "$(dirname "$0")/../made_stores.bash"
 make_stores redis hostile guess precise calls
 
-# How soon data is rewritten: what two thirds of the reads wait for is no matter, and a few words say nothing.
+# How soon data changes: what two thirds of the reads wait for is no matter, and a few words say nothing.
 $make survey survey.db 1 || exit 1
 expect 0 "$ctl" report --store survey.db
 says stdout '^FRESH  *of what is read besides, .* within 10 ms'
+says stdout 'within 10 s changes its value$'
+says stdout '^FEEDS .*of what changes soon'
+# What is written again as it was does not change: no bound of what is rewritten
+grep -q rewritten stdout && fail "a bound of what is rewritten"
+cp survey.db quiet.db
+sqlite3 quiet.db 'DELETE FROM census WHERE class NOT IN (0, (SELECT max(class) FROM census))' \
+	'UPDATE census SET words = words * 3' || exit 1
+expect 0 "$ctl" report --store quiet.db
+tr -s ' \n' ' ' <stdout >flat
+says flat 'FRESH of what is read besides, under [0-9]* % .* changes its value; what is written again as it was does not'
 sqlite3 survey.db 'UPDATE census SET words = words / 4' || exit 1
 expect 0 "$ctl" report --store survey.db
 says stdout '^FRESH  *too few reads were drawn (5) to say'

@@ -18,7 +18,7 @@ windows do not tell the writer's code, as those by looks.
   windows     a minute, and
   answered    of the bytes that they stand for, those whose writer was seen
   crosses     what the first screen says of them, against the true share
-  fresh 1 s   what is rewritten within a second, its half-width, and what was written less than that before
+  fresh 1 s   what changes within a second, its half-width, and what was written less than that before
   reads       sum |said - true| of how much of what is read, besides waiting, is of each function, and how many of
               the functions that either says 2 % of have their true share in their interval
   load        of the machine, as the run ended

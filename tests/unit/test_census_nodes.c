@@ -78,7 +78,7 @@ static void test_nobody_looked_for_so_long(void **state)
 	assert_true(got.fresh_low[LAG_10S] == 0 && got.fresh_high[LAG_10S] == 1);
 }
 
-/* What is rewritten within a second is so within ten, however few words were looked at for so long. */
+/* What changes within a second does so within ten, however few words were looked at for so long. */
 static void test_bounds_in_order(void **state)
 {
 	struct comm_report_census row[2];
@@ -156,7 +156,7 @@ static void test_weights_of_code(void **state)
 	/* Odds of 2 to 3, by exp(1.645 * sqrt(2)) either way. */
 	assert_true(row[1].share_low > 0.05 && row[1].share_low < 0.07);
 	assert_true(row[1].share_high > 0.86 && row[1].share_high < 0.88);
-	/* So is how much is rewritten at all, as the one does and the other does not. */
+	/* So is how much changes at all, as the one does and the other does not. */
 	assert_true(is_near(row[0].fresh[LAG_1S], 0.4));
 	assert_true(row[0].fresh_low[LAG_1S] < 0.07 && row[0].fresh_high[LAG_1S] > 0.86);
 	/* That of one function is known. */
