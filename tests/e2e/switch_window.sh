@@ -20,7 +20,7 @@ while read -r line; do
 done <"$dir/lines"
 
 # Two threads, one of which writes in put() what the other reads: that is what samples saw it write the data in.
-if "$commd" --doctor 2>&1 | grep -q 'who writes fresh data: work; by looks'; then
+if "$commd" --doctor 2>&1 | grep -q 'windows on fresh data: work; by looks'; then
   "$O/tests/truth/truth-kernels" pipeline --threads 2 --seconds 300 --out "$dir/truth.csv" >/dev/null 2>&1 &
   target=$!
   pids+=("$target")

@@ -9,8 +9,9 @@
 
 #include <cmocka.h>
 
-/* The ring is made here. */
+/* The ring is made here, and so are the programs' links. */
 #define ring_buffer__consume made_consume
+#define bpf_link__destroy made_destroy
 #include "../../daemon/companion/switch_window.c"
 
 enum { US = 7, READER = 1, WRITER = 2, MS = 1000000, CPUS = 2, VALUE = 9, FED_MAX = 512 };
@@ -24,6 +25,8 @@ static struct comm_event fed[FED_MAX];
 static size_t n_fed;
 static uint64_t lost, off_ms, now_ns;
 static bool shared;
+static char link_of[2];
+static int n_detached[2];
 
 int made_consume(struct ring_buffer *ring)
 {
@@ -31,6 +34,13 @@ int made_consume(struct ring_buffer *ring)
 	for (size_t i = 0; i < n_records; i++)
 		on_record(w, &record[i], sizeof(record[i]));
 	n_records = 0;
+	return 0;
+}
+
+int made_destroy(struct bpf_link *link)
+{
+	for (int i = 0; i < 2; i++)
+		n_detached[i] += link == (struct bpf_link *)&link_of[i];
 	return 0;
 }
 
@@ -66,6 +76,9 @@ static int make(void **state)
 	w->n_cpus = CPUS;
 	w->bpf = calloc(1, sizeof(*w->bpf));
 	w->bpf->bss = calloc(1, sizeof(*w->bpf->bss));
+	w->bpf->links.left = (struct bpf_link *)&link_of[0];
+	w->bpf->links.ticked = (struct bpf_link *)&link_of[1];
+	n_detached[0] = n_detached[1] = 0;
 	ctl = &w->bpf->bss->ctl;
 	memset(cpu, 0, sizeof(cpu));
 	w->cpu = cpu;
@@ -378,14 +391,32 @@ static void test_too_dear_words_are_told_as_unasked(void **state)
 	assert_int_equal(fed[1].fed.write.flags, 0);
 }
 
+/* What can be paid is not passed over, however long nothing was offered. */
+static void test_what_can_be_paid_is_looked_at(void **state)
+{
+	(void)state;
+	comm_switch_windows_turn(w, now_ns, MS, MS);
+	now_ns += DEAR_NS;
+	offer(0x1000, MS, 1);
+	comm_switch_windows_turn(w, now_ns, MS, MS);
+	assert_int_equal(ctl->n_words, 1);
+	assert_true(w->stats.unasked == 0);
+}
+
+/* For good: who asks again, or offers more, changes nothing. */
 static void test_stopped(void **state)
 {
 	(void)state;
 	offer(0x1000, MS, 1);
 	turn();
+	assert_int_equal(n_detached[0] + n_detached[1], 0);
 	comm_switch_windows_stop(w, now_ns);
 	assert_int_equal(ctl->n_words, 0);
+	assert_true(n_detached[0] == 1 && n_detached[1] == 1);
 	now_ns += 30 * MS;
+	comm_switch_windows_stop(w, now_ns);
+	assert_true(n_detached[0] == 1 && n_detached[1] == 1);
+	assert_true(!w->bpf->links.left && !w->bpf->links.ticked);
 	offer(0x2000, MS, 1);
 	turn();
 	collect();
@@ -448,6 +479,7 @@ int main(void)
 		TEST(test_lost_records),
 		TEST(test_windows_wait_for_what_they_cost),
 		TEST(test_too_dear_words_are_told_as_unasked),
+		TEST(test_what_can_be_paid_is_looked_at),
 		TEST(test_stopped),
 		TEST(test_others_memory),
 		TEST(test_bounds),
