@@ -25,7 +25,6 @@
 #include <zlib.h>
 
 enum {
-	NOBODY = 65534,
 	LINES_CPU_MS = 2000,
 	TYPES_CPU_MS = 2000,
 	/* The child's only descriptors: the result, the file, and what may be its debug file. */
@@ -107,10 +106,7 @@ static void confine(const struct limit *limit, pid_t host)
 
 	limit_all(limit);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	/* A host without CAP_SETUID keeps its user id, but no capability either. */
-	if (setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0)
-		(void)!setresuid(NOBODY, NOBODY, NOBODY);
-	if (comm_rights_keep(NULL, 0) < 0)
+	if (comm_rights_as_nobody(NULL, 0) < 0)
 		_exit(1);
 	/* Again, as a change of user id clears the death signal; the host may be gone already. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <inttypes.h>
 #include <linux/capability.h>
 #include <signal.h>
@@ -23,7 +22,6 @@
 #include <unistd.h>
 
 enum {
-	NOBODY = 65534,
 	OPEN_MAX = 32, /* processes whose two files stay open */
 	PEEK_SOCKET = 3,
 };
@@ -42,25 +40,14 @@ static struct {
 	char bytes[COMM_PEEK_PIECE_BYTES];
 } message;
 
-/* Becomes nobody, with no capability but those kept. */
-static void drop_rights(void)
-{
-	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
-		_exit(1);
-	/* A host without CAP_SETUID keeps its user id. */
-	if (setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0)
-		(void)!setresuid(NOBODY, NOBODY, NOBODY);
-	if (comm_rights_keep(kept, sizeof(kept) / sizeof(kept[0])) < 0)
-		_exit(1);
-}
-
 static void confine(int socket, pid_t host)
 {
 	prctl(PR_SET_NAME, "commd-memory");
 	if (dup2(socket, PEEK_SOCKET) < 0 || syscall(SYS_close_range, 0, PEEK_SOCKET - 1, 0) < 0 ||
 	    syscall(SYS_close_range, PEEK_SOCKET + 1, ~0u, 0) < 0)
 		_exit(1);
-	drop_rights();
+	if (comm_rights_as_nobody(kept, sizeof(kept) / sizeof(kept[0])) < 0)
+		_exit(1);
 	/* Not before, as a change of user id clears the death signal. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != host)

@@ -2,12 +2,15 @@
 #include "rights.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <linux/capability.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+enum { NOBODY = 65534 };
 
 int comm_rights_bound(void)
 {
@@ -42,4 +45,18 @@ int comm_rights_keep(const int *kept, size_t n)
 		want[kept[i] / 32].effective |= bit;
 	}
 	return syscall(SYS_capset, &header, want) < 0 ? -errno : 0;
+}
+
+int comm_rights_as_nobody(const int *kept, size_t n)
+{
+	/* Before, as a change of user id takes the right to do it. */
+	int err = comm_rights_bound();
+
+	if (!err && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
+		err = -errno;
+	if (err)
+		return err;
+	if (setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0)
+		(void)!setresuid(NOBODY, NOBODY, NOBODY);
+	return comm_rights_keep(kept, n);
 }

@@ -15,5 +15,7 @@ int comm_rights_bound(void);
  * they are permitted.  Returns 0 or -errno: then all are as they were.
  */
 int comm_rights_keep(const int *kept, size_t n);
+/* Likewise, and the process becomes nobody, if it may: without CAP_SETUID it keeps its user id. */
+int comm_rights_as_nobody(const int *kept, size_t n);
 
 #endif
