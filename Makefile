@@ -157,15 +157,16 @@ $(O)/tests/%: $(O)/tests/%.o Makefile | $(O)/libcomm.a
 $(O)/tests/unit/test_pmu_event: LIBS_tests += -lpfm
 $(O)/tests/unit/test_self_test: INC_tests += -iquote daemon -iquote daemon/source
 # Parts of commctl that are worth a test of their own.
-$(foreach part,change cut label pairing topology,$(eval $(O)/tests/unit/test_$(part): $(O)/ctl/$(part).o))
-$(addprefix $(O)/tests/unit/test_,change cut label pairing topology): INC_tests += -iquote ctl
+$(foreach part,change cut label overview_words pairing topology,$(eval $(O)/tests/unit/test_$(part): $(O)/ctl/$(part).o))
+$(addprefix $(O)/tests/unit/test_,change cut label overview_words pairing topology): INC_tests += -iquote ctl
 $(O)/tests/unit/test_cut: LIBS_tests += -lmetis
-$(O)/tests/unit/test_label: $(O)/ctl/term.o $(O)/ctl/utf8.o
+$(O)/tests/unit/test_hotplug: LIBS_tests += -lcap
+$(O)/tests/unit/test_label $(O)/tests/unit/test_overview_words: $(O)/ctl/term.o $(O)/ctl/utf8.o
 $(O)/tests/unit/test_bpf_kernel: LIBS_tests += -lbpf
 $(addprefix $(O)/tests/unit/test_,budget source_kmod filter): INC_tests += -Ikmod/uapi -idirafter kmod
 $(O)/tests/unit/test_wanted_lines: INC_tests += -iquote bpf
 $(O)/tests/unit/test_bpf_untold: INC_tests += -iquote bpf -iquote daemon/source
-$(addprefix $(O)/tests/unit/test_,bpf_kernel bpf_rings perf_ring companion perf_precise late_marks source source_kmod pmu_event program region_probe stop pace control gate numa target filter fence remover word_pool window_pairs breakpoints register_window word_census wait_reads watch watchpoint look_timeline look_candidates look_pairs held allotment): INC_tests += $(DAEMON_ROOMS:%=-iquote %)
+$(addprefix $(O)/tests/unit/test_,bpf_kernel bpf_rings perf_ring companion perf_precise late_marks source source_kmod pmu_event program region_probe stop pace control gate numa target filter fence remover word_pool window_pairs breakpoints hotplug register_window word_census wait_reads watch watchpoint look_timeline look_candidates look_pairs held allotment): INC_tests += $(DAEMON_ROOMS:%=-iquote %)
 $(O)/tests/unit/test_burst_read: INC_tests += $(DAEMON_ROOMS:%=-iquote %)
 
 # What tests/hardware/run.sh needs beside commd and commctl: no test library.
@@ -243,7 +244,7 @@ check: deps-check
 	+$(MAKE) --no-print-directory WERROR=1 check-built
 
 E2E := $(wildcard tests/e2e/*.sh)
-CHECK_BUILD += $(addprefix $(O)/tests/e2e/,source_live source_bounds_live identity_live switch_window_live windows_live make_store known_accesses) $(O)/tests/vm/events $(O)/tests/soak/service $(O)/bench/storm
+CHECK_BUILD += $(addprefix $(O)/tests/e2e/,source_live source_bounds_live identity_live switch_window_live windows_live hotplug_live make_store known_accesses) $(O)/tests/vm/events $(O)/tests/soak/service $(O)/bench/storm
 CHECK_RUN += tests/soak/soak.sh
 
 # The daemon without its main(): a test or a benchmark drives the sources, unchanged.
@@ -252,12 +253,12 @@ $(O)/bench/rings: bench/rings.c $(filter-out %/main.o,$(DAEMON_O)) $(O)/kmod-use
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_daemon) $(LF) $(filter-out %.h,$^) -o $@ $(LIBS_daemon) $(LIBS_libcomm) -lpthread
 
-WITH_DAEMON := $(addprefix $(O)/tests/,e2e/source_live e2e/source_bounds_live e2e/identity_live e2e/switch_window_live e2e/windows_live unit/test_source_bpf unit/test_bpf_counts unit/test_switch_window)
+WITH_DAEMON := $(addprefix $(O)/tests/,e2e/source_live e2e/source_bounds_live e2e/identity_live e2e/switch_window_live e2e/windows_live e2e/hotplug_live unit/test_source_bpf unit/test_bpf_counts unit/test_switch_window)
 $(WITH_DAEMON): LIBS_tests += $(LIBS_daemon)
 $(WITH_DAEMON:=.o): INC_tests := $(INC_daemon)
 $(WITH_DAEMON:=.o): | $(SKEL)
 $(WITH_DAEMON): $(O)/kmod-user/reader.o
-$(addprefix $(O)/tests/e2e/,source_live source_bounds_live identity_live switch_window_live windows_live): $(filter-out %/main.o,$(DAEMON_O))
+$(addprefix $(O)/tests/e2e/,source_live source_bounds_live identity_live switch_window_live windows_live hotplug_live): $(filter-out %/main.o,$(DAEMON_O))
 
 # These tests take files of the BPF source into themselves.
 $(O)/tests/unit/test_source_bpf: $(filter-out %/main.o %/bpf.o %/bpf_life.o,$(DAEMON_O))

@@ -94,3 +94,11 @@ void comm_cpu_rings_close(struct comm_cpu_rings *rings)
 	free(rings->ring);
 	*rings = (struct comm_cpu_rings){0};
 }
+
+const struct comm_cpu_ring *comm_cpu_rings_of(const struct comm_cpu_rings *rings, unsigned int cpu)
+{
+	for (unsigned int i = 0; i < rings->n; i++)
+		if (rings->ring[i].cpu == (int)cpu)
+			return &rings->ring[i];
+	return NULL;
+}

@@ -37,4 +37,7 @@ int comm_cpu_rings_open(const struct comm_cpu_rings_config *config, struct comm_
 /* *rings may be zeroed, or left by an open that failed. */
 void comm_cpu_rings_close(struct comm_cpu_rings *rings);
 
+/* That CPU's, or NULL: it was offline when they were opened. */
+const struct comm_cpu_ring *comm_cpu_rings_of(const struct comm_cpu_rings *rings, unsigned int cpu);
+
 #endif

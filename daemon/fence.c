@@ -122,6 +122,15 @@ static int restrict_to(int rules_fd, int err)
 	return err;
 }
 
+int comm_fence_all(void)
+{
+	int version = comm_fence_version(), fd = version ? make_rules(version) : -1;
+
+	if (fd < 0)
+		return version ? fd : 0;
+	return restrict_to(fd, 0);
+}
+
 int comm_fence_remover(const char *directory)
 {
 	int version = comm_fence_version(), fd = version ? make_rules(version) : -1;

@@ -18,6 +18,8 @@ int comm_fence_version(void);
  * Landlock, or -errno.  reads_all: any file may be read.
  */
 int comm_fence_close(const char *store_path, bool reads_all);
+/* The same of a process that uses no file. */
+int comm_fence_all(void);
 /* The same of the remover (remover.h): it removes files from that directory, and does nothing else. */
 int comm_fence_remover(const char *directory);
 

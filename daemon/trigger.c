@@ -145,26 +145,32 @@ bool comm_has_capability(int cap_a, int cap_b)
 	return a == CAP_SET || b == CAP_SET;
 }
 
+int comm_cpu_list(const char *text, int *cpu, int max)
+{
+	int first, last, n = 0, used;
+
+	while (sscanf(text, "%d%n", &first, &used) == 1) {
+		text += used;
+		last = first;
+		if (*text == '-' && sscanf(++text, "%d%n", &last, &used) == 1)
+			text += used;
+		for (; first <= last && n < max; first++)
+			cpu[n++] = first;
+		if (*text++ != ',')
+			break;
+	}
+	return n ? n : -ENODATA;
+}
+
 int comm_online_cpus(int *cpu, int max)
 {
-	FILE *f = fopen("/sys/devices/system/cpu/online", "re");
-	int first, last, n = 0, c;
+	FILE *f = fopen(COMM_ONLINE_CPUS, "re");
+	char text[4096]; /* as much as sysfs tells */
+	int n;
 
 	if (!f)
 		return -errno;
-	while (fscanf(f, "%d", &first) == 1) {
-		last = first;
-		c = fgetc(f);
-		if (c == '-') {
-			if (fscanf(f, "%d", &last) != 1)
-				break;
-			c = fgetc(f);
-		}
-		for (; first <= last && n < max; first++)
-			cpu[n++] = first;
-		if (c != ',')
-			break;
-	}
+	n = fgets(text, sizeof(text), f) ? comm_cpu_list(text, cpu, max) : -ENODATA;
 	fclose(f);
-	return n ? n : -ENODATA;
+	return n;
 }

@@ -63,7 +63,11 @@ unsigned int comm_perf_max_rate(void);
 /* Is one of these capabilities in the effective set?  cap_b may be -1. */
 bool comm_has_capability(int cap_a, int cap_b);
 
-/* Online CPUs, ascending; at most max.  Returns how many, or -errno. */
+#define COMM_ONLINE_CPUS "/sys/devices/system/cpu/online"
+
+/* CPUs of a list as the kernel writes it ("0-3,6"), ascending; at most max.  Returns how many, or -ENODATA. */
+int comm_cpu_list(const char *text, int *cpu, int max);
+/* Online CPUs, likewise, or -errno. */
 int comm_online_cpus(int *cpu, int max);
 
 #endif

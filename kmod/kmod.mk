@@ -55,7 +55,7 @@ check-kmod-static: $(O)/tests/vm/test_decode
 
 # The test of commd with the module: files that go into the VM.
 VM_BRINGS := $(O)/commd $(O)/commctl $(O)/tests/truth/truth-kernels $(O)/tests/vm/events $(O)/tests/vm/lengths $(O)/tests/vm/plain \
-	$(O)/tests/e2e/windows_live
+	$(O)/tests/e2e/windows_live $(O)/tests/e2e/hotplug_live
 
 $(O)/tests/vm/events $(O)/tests/vm/lengths $(O)/tests/vm/plain: $(O)/tests/vm/%: tests/vm/%.c $(O)/libcomm.a
 	@mkdir -p $(@D)

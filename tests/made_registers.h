@@ -44,7 +44,7 @@ static struct {
 
 static struct comm_breakpoint_trap queue[QUEUED];
 static unsigned int n_queued;
-static uint64_t n_traps_made, records_lost;
+static uint64_t n_traps_made, records_lost, n_unopened;
 static unsigned int aims;
 static bool refuses; /* the next aim */
 
@@ -127,6 +127,12 @@ uint64_t comm_breakpoints_drain(struct comm_breakpoints *points, comm_breakpoint
 	n_queued = 0;
 	records_lost = 0;
 	return lost;
+}
+
+uint64_t comm_breakpoints_unopened(const struct comm_breakpoints *points)
+{
+	(void)points;
+	return n_unopened;
 }
 
 uint64_t comm_breakpoints_traps(const struct comm_breakpoints *points)

@@ -10,7 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "cpu_rings.h"
+#include "hotplug.h"
 #include "sampler.h"
 #include "source.h"
 #include "trigger.h"
@@ -55,6 +57,7 @@ struct cpu {
 struct comm_breakpoints {
 	struct comm_cpu_rings rings;
 	struct cpu *cpu; /* as many as rings */
+	struct comm_hotplug *hotplug;
 	unsigned int n_slots, draining;
 	double trap_ns;
 	uint64_t traps, cost_ns, lost;
@@ -94,11 +97,16 @@ static void fill_attr(struct perf_event_attr *attr, uint32_t type, uint64_t addr
 	attr->wakeup_watermark = 1U << 30; /* never: we poll */
 }
 
+static void fill_idle(struct perf_event_attr *attr, const volatile uint64_t *word)
+{
+	fill_attr(attr, HW_BREAKPOINT_RW, (uint64_t)word, HW_BREAKPOINT_LEN_8);
+}
+
 static int open_breakpoint(int pid, int cpu, const volatile uint64_t *word)
 {
 	struct perf_event_attr attr;
 
-	fill_attr(&attr, HW_BREAKPOINT_RW, (uint64_t)word, HW_BREAKPOINT_LEN_8);
+	fill_idle(&attr, word);
 	return comm_perf_open(&attr, pid, cpu, -1, 0);
 }
 
@@ -218,6 +226,42 @@ static int open_all(struct comm_breakpoints *b, unsigned int slots)
 	return rc;
 }
 
+static int follow_cpus(struct comm_breakpoints *b)
+{
+	struct perf_event_attr attr;
+	int rc = comm_hotplug_create(NULL, &b->hotplug);
+
+	fill_idle(&attr, &own_word);
+	for (unsigned int i = 0; i < b->n_slots && rc >= 0; i++)
+		rc = comm_hotplug_add(b->hotplug, &attr);
+	return rc < 0 ? rc : comm_hotplug_start(b->hotplug);
+}
+
+static void cpu_gone(void *ctx, unsigned int cpu)
+{
+	struct comm_breakpoints *b = ctx;
+
+	for (unsigned int i = 0; i < b->rings.n; i++)
+		if (b->rings.ring[i].cpu == (int)cpu)
+			close_slots(&b->cpu[i], 0);
+	b->lost++;
+}
+
+static bool cpu_back(void *ctx, unsigned int slot, unsigned int cpu, int fd)
+{
+	struct comm_breakpoints *b = ctx;
+
+	for (unsigned int i = 0; i < b->rings.n; i++)
+		if (b->rings.ring[i].cpu == (int)cpu &&
+		    !ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, b->rings.ring[i].fd)) {
+			b->cpu[i].point[slot] = (struct point){.fd = fd};
+			b->lost++;
+			return true;
+		}
+	close(fd);
+	return false;
+}
+
 int comm_breakpoints_create(uint32_t slots, double trap_ns, struct comm_breakpoints **ret,
 			    char **err)
 {
@@ -236,6 +280,8 @@ int comm_breakpoints_create(uint32_t slots, double trap_ns, struct comm_breakpoi
 	free(why);
 	if (!rc)
 		rc = open_all(b, slots < SLOTS ? slots : SLOTS);
+	if (!rc)
+		rc = follow_cpus(b);
 	if (rc)
 		goto fail;
 	*ret = b;
@@ -252,6 +298,7 @@ void comm_breakpoints_destroy(struct comm_breakpoints *b)
 		return;
 	for (unsigned int i = 0; b->cpu && i < b->rings.n; i++)
 		close_slots(&b->cpu[i], 0);
+	comm_hotplug_destroy(b->hotplug);
 	comm_cpu_rings_close(&b->rings);
 	free(b->cpu);
 	free(b);
@@ -321,13 +368,16 @@ bool comm_breakpoints_aim(struct comm_breakpoints *b, unsigned int slot, uint64_
 			  uint32_t bytes, bool reads)
 {
 	struct perf_event_attr attr;
-	bool heard = true;
+	bool heard = !comm_hotplug_lost(b->hotplug);
 
 	fill_attr(&attr, reads ? HW_BREAKPOINT_RW : HW_BREAKPOINT_W, addr, bytes);
-	for (unsigned int i = 0; i < b->rings.n; i++)
-		heard &=
-			!ioctl(b->cpu[i].point[slot].fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr) &&
-			!listen_on(b, &b->cpu[i].point[slot]);
+	for (unsigned int i = 0; i < b->rings.n && heard; i++) {
+		struct point *point = &b->cpu[i].point[slot];
+
+		heard &= point->fd < 0 ||
+			 (!ioctl(point->fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr) &&
+			  !listen_on(b, point));
+	}
 	if (!heard)
 		comm_breakpoints_silence(b, slot);
 	return heard;
@@ -338,6 +388,8 @@ void comm_breakpoints_silence(struct comm_breakpoints *b, unsigned int slot)
 	for (unsigned int i = 0; i < b->rings.n; i++) {
 		struct point *point = &b->cpu[i].point[slot];
 
+		if (point->fd < 0)
+			continue;
 		ioctl(point->fd, PERF_EVENT_IOC_DISABLE, 0);
 		if (count_traps(b, point) || point->left)
 			charge_telling(b);
@@ -376,9 +428,12 @@ static void on_record(void *ctx, const struct perf_event_header *h)
 
 uint64_t comm_breakpoints_drain(struct comm_breakpoints *b, comm_breakpoint_trap_fn *fn, void *ctx)
 {
+	static const struct comm_hotplug_ops ops = {.gone = cpu_gone, .back = cpu_back};
+
 	b->fn = fn;
 	b->ctx = ctx;
 	b->lost = 0;
+	comm_hotplug_look(b->hotplug, comm_clock_now_ns(), &ops, b);
 	for (unsigned int i = 0; i < b->rings.n; i++) {
 		struct comm_perf_ring *ring = &b->rings.ring[i].ring;
 		uint64_t malformed = ring->malformed;
@@ -388,6 +443,11 @@ uint64_t comm_breakpoints_drain(struct comm_breakpoints *b, comm_breakpoint_trap
 		b->lost += ring->malformed - malformed;
 	}
 	return b->lost;
+}
+
+uint64_t comm_breakpoints_unopened(const struct comm_breakpoints *b)
+{
+	return comm_hotplug_lost(b->hotplug);
 }
 
 uint64_t comm_breakpoints_traps(const struct comm_breakpoints *b)

@@ -46,18 +46,20 @@ unsigned int comm_breakpoints_cpus(const struct comm_breakpoints *points);
 /*
  * From now on a slot traps writes of the datum, and with reads also its reads: 1, 2, 4 or 8 bytes, aligned.
  * It may be aimed at something else; then a CPU misses what happens while its own register is set.  False: it
- * cannot be had, and is silent.
+ * cannot be had, and is silent.  That is all of them from when a CPU is back and has no breakpoints.
  */
 bool comm_breakpoints_aim(struct comm_breakpoints *points, unsigned int slot, uint64_t addr,
 			  uint32_t bytes, bool reads);
 void comm_breakpoints_silence(struct comm_breakpoints *points, unsigned int slot);
 /*
  * Calls fn for each trap since the last time: of one CPU in order.  Returns how many records were lost
- * meanwhile, or were none.
+ * meanwhile, or were none; and CPUs that went or are back count as one each.
  */
 uint64_t comm_breakpoints_drain(struct comm_breakpoints *points, comm_breakpoint_trap_fn *fn,
 				void *ctx);
 
+/* Breakpoints of CPUs that are back and have none. */
+uint64_t comm_breakpoints_unopened(const struct comm_breakpoints *points);
 /* Traps so far, and the time that they and setting registers took from the target. */
 uint64_t comm_breakpoints_traps(const struct comm_breakpoints *points);
 uint64_t comm_breakpoints_cost_ns(const struct comm_breakpoints *points);

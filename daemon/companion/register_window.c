@@ -493,6 +493,7 @@ void comm_register_windows_collect(struct comm_register_windows *w, uint64_t now
 		comm_window_pairs_tell(&s->pairs, &s->word, s->number, COMM_FED_REGISTERS, now_ns,
 				       push, ctx);
 	}
+	w->lost[COMM_LOSS_CPUS] = comm_breakpoints_unopened(w->points);
 	comm_loss_tell(&w->losses, w->lost, now_ns, push, ctx);
 }
 

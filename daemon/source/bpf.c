@@ -25,6 +25,7 @@
 #include "bpf_probes.h"
 #include "clock.h"
 #include "cpu_events.h"
+#include "hotplug.h"
 #include "loss_teller.h"
 #include "source.h"
 #include "trigger.h"
@@ -56,6 +57,8 @@ struct source {
 	struct capture_bpf *bpf;	   /* owned by life */
 	volatile struct comm_raw_cpu *cpu; /* owned by life; life_info.n_cpus of them */
 	struct comm_cpu_events events;
+	struct comm_hotplug *hotplug;
+	uint64_t uncounted; /* counters of CPUs that went: they are not opened again */
 	struct comm_wanted_lines *wanted;
 	uint64_t nominal;
 	uint64_t tick_ns; /* 0: this kernel's ticks cannot be hooked */
@@ -139,6 +142,47 @@ static uint64_t joint_period(uint64_t a, uint64_t b)
 	return (uint64_t)((double)a * (double)b / ((double)a + (double)b));
 }
 
+/* What a hit stands for: of the event, where a CPU has one, and of ticks. */
+static void tell_period(struct source *s, unsigned int cpu)
+{
+	uint64_t period = s->events.fd[cpu] < 0 ? 0 : s->events.period[cpu];
+
+	s->cpu[cpu].period = joint_period(period, s->tick_ns * s->bpf->data->ctl.tick_every);
+}
+
+static void cpu_gone(void *ctx, unsigned int cpu)
+{
+	struct source *s = ctx;
+
+	comm_cpu_events_gone(&s->events, cpu);
+	s->uncounted += s->config.counters ? s->config.counters->n : 0;
+	tell_period(s, cpu);
+}
+
+static bool cpu_back(void *ctx, unsigned int event, unsigned int cpu, int fd)
+{
+	struct source *s = ctx;
+
+	(void)event;
+	if (!comm_cpu_events_back(&s->events, cpu, fd))
+		return false;
+	tell_period(s, cpu);
+	return true;
+}
+
+static int open_hotplug(struct source *s, const struct perf_event_attr *attr, char **err)
+{
+	int rc = comm_hotplug_create(NULL, &s->hotplug);
+
+	if (!rc)
+		rc = comm_hotplug_add(s->hotplug, attr);
+	if (rc >= 0) {
+		comm_hotplug_attach(s->hotplug, bpf_program__fd(s->bpf->progs.sample));
+		rc = comm_hotplug_start(s->hotplug);
+	}
+	return rc < 0 ? comm_source_fail(err, rc, "cannot follow CPUs: %s", strerror(-rc)) : 0;
+}
+
 static int open_events(struct source *s, char **err)
 {
 	struct perf_event_attr attr;
@@ -155,7 +199,7 @@ static int open_events(struct source *s, char **err)
 			rc = comm_source_fail(err, -errno, "cannot attach the sampling program: %s",
 					      strerror(errno));
 	}
-	return rc;
+	return rc ? rc : open_hotplug(s, &attr, err);
 }
 
 /* Returns false if the record is not whole. */
@@ -405,6 +449,7 @@ static void source_close(void *source)
 	if (!s)
 		return;
 	comm_bpf_probes_close(s->probes);
+	comm_hotplug_destroy(s->hotplug);
 	comm_cpu_events_deinit(&s->events);
 	comm_bpf_life_close(s->life);
 	comm_wanted_lines_destroy(s->wanted);
@@ -507,16 +552,20 @@ static void source_stats(void *source, struct comm_sampler_stats *ret)
 		ret->loss[COMM_LOSS_STOPPED] += c->stopped;
 	}
 	ret->loss[COMM_LOSS_MALFORMED] += s->malformed;
+	ret->loss[COMM_LOSS_COUNTS] += s->uncounted;
+	ret->loss[COMM_LOSS_CPUS] = comm_hotplug_lost(s->hotplug);
 	comm_bpf_life_stats(s->life, ret);
 	ret->period = s->nominal;
 }
 
 static int source_drain(void *source, comm_event_fn *push, void *ctx)
 {
+	static const struct comm_hotplug_ops ops = {.gone = cpu_gone, .back = cpu_back};
 	struct source *s = source;
 	struct comm_sampler_stats stats;
 	int life;
 
+	comm_hotplug_look(s->hotplug, comm_clock_now_ns(), &ops, s);
 	s->push = push;
 	s->push_ctx = ctx;
 	s->pushed = 0;
@@ -533,16 +582,15 @@ static int source_set_rate(void *source, const struct comm_sampler_rate *rate)
 	struct source *s = source;
 	int rc = comm_bpf_life_set_switches(s->life, rate->switches);
 
+	s->bpf->data->ctl.tick_every = s->tick_ns ? rate->tick_every : 0;
 	for (unsigned int i = 0; i < s->life_info.n_cpus; i++) {
 		int set = comm_cpu_events_set_rate(&s->events, i, rate);
 
 		if (set < 0)
 			rc = set;
-		else if (s->events.fd[i] >= 0)
-			s->cpu[i].period =
-				joint_period(s->events.period[i], s->tick_ns * rate->tick_every);
+		else
+			tell_period(s, i);
 	}
-	s->bpf->data->ctl.tick_every = s->tick_ns ? rate->tick_every : 0;
 	s->bpf->data->ctl.lines_on = rate->lines;
 	comm_bpf_life_set_strangers(s->life, rate->strangers_per_s);
 	/* A target that faults all the time: where samples are at their least, so is this. */

@@ -62,6 +62,7 @@ int comm_cpu_events_open(struct comm_cpu_events *events, const char *name,
 	if (!cpu)
 		return -ENOMEM;
 	events->name = name;
+	events->opened_period = attr->sample_period;
 	n = comm_online_cpus(cpu, (int)events->n_cpus);
 	rc = n < 0 ? comm_source_fail(err, n, "cannot tell which CPUs there are: %s", strerror(-n))
 		   : 0;
@@ -78,11 +79,13 @@ int comm_cpu_events_enable(struct comm_cpu_events *events, char **err)
 		if (events->fd[i] >= 0 && ioctl(events->fd[i], PERF_EVENT_IOC_ENABLE, 0))
 			return comm_source_fail(err, -errno, "cannot enable %s: %s", events->name,
 						strerror(errno));
+	events->enabled = true;
 	return 0;
 }
 
 void comm_cpu_events_disable(struct comm_cpu_events *events)
 {
+	events->enabled = false;
 	for (unsigned int i = 0; i < events->n_cpus; i++)
 		if (events->fd[i] >= 0)
 			ioctl(events->fd[i], PERF_EVENT_IOC_DISABLE, 0);
@@ -102,14 +105,51 @@ int comm_cpu_events_set_rate(struct comm_cpu_events *events, unsigned int cpu,
 	return 1;
 }
 
-uint64_t comm_cpu_events_lost(const struct comm_cpu_events *events)
+static uint64_t lost_by(int fd)
 {
 	enum { VALUE, LOST, ROOM = 3 };
-	uint64_t count[ROOM], sum = 0;
+	uint64_t count[ROOM];
+
+	return fd >= 0 && read(fd, count, sizeof(count)) > (ssize_t)(LOST * sizeof(*count))
+		       ? count[LOST]
+		       : 0;
+}
+
+uint64_t comm_cpu_events_lost(const struct comm_cpu_events *events)
+{
+	uint64_t sum = events->lost;
 
 	for (unsigned int i = 0; i < events->n_cpus; i++)
-		if (events->fd[i] >= 0 &&
-		    read(events->fd[i], count, sizeof(count)) > (ssize_t)(LOST * sizeof(*count)))
-			sum += count[LOST];
+		sum += lost_by(events->fd[i]);
 	return sum;
+}
+
+void comm_cpu_events_gone(struct comm_cpu_events *events, unsigned int cpu)
+{
+	if (cpu >= events->n_cpus || events->fd[cpu] < 0)
+		return;
+	events->lost += lost_by(events->fd[cpu]);
+	close(events->fd[cpu]);
+	events->fd[cpu] = -1;
+	events->n_open--;
+}
+
+bool comm_cpu_events_back(struct comm_cpu_events *events, unsigned int cpu, int fd)
+{
+	if (cpu < events->n_cpus) {
+		uint64_t *period = &events->period[cpu];
+
+		comm_cpu_events_gone(events, cpu);
+		if (!*period)
+			*period = events->opened_period;
+		if ((*period == events->opened_period ||
+		     !ioctl(fd, PERF_EVENT_IOC_PERIOD, period)) &&
+		    (!events->enabled || !ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))) {
+			events->fd[cpu] = fd;
+			events->n_open++;
+			return true;
+		}
+	}
+	close(fd);
+	return false;
 }

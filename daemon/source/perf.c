@@ -22,6 +22,7 @@
 #include "clock.h"
 #include "cpu_events.h"
 #include "cpu_rings.h"
+#include "hotplug.h"
 #include "late_marks.h"
 #include "loss_teller.h"
 #include "perf_life.h"
@@ -52,6 +53,7 @@ struct source {
 	struct comm_cpu_rings rings;
 	struct old_period *old;				/* by CPU */
 	struct comm_cpu_events samples, life, switches; /* used when threads is NULL */
+	struct comm_hotplug *hotplug;			/* likewise */
 	struct comm_perf_threads *threads;		/* NULL: every CPU is sampled */
 	struct comm_perf_precise *precise;		/* not NULL: instead of samples */
 	enum comm_pmu_want want;
@@ -182,7 +184,7 @@ static int open_precise(struct source *s, char **err)
 	return 0;
 }
 
-/* Opens the event on every CPU, with its records going into the rings. */
+/* Opens the event on every CPU, with its records going into the rings; now, and when a CPU comes back. */
 static int open_events(struct source *s, struct comm_cpu_events *events, const char *name,
 		       const struct perf_event_attr *attr, char **err)
 {
@@ -198,7 +200,78 @@ static int open_events(struct source *s, struct comm_cpu_events *events, const c
 			rc = comm_source_fail(err, -errno, "cannot open %s on CPU %d: %s", name,
 					      ring->cpu, strerror(errno));
 	}
-	return rc;
+	if (rc)
+		return rc;
+	rc = comm_hotplug_add(s->hotplug, attr);
+	return rc < 0 ? rc : 0;
+}
+
+/*
+ * The kernel has no count of how often a timer event fired, so it is computed: on
+ * every CPU all the time, or for threads while they run.
+ */
+static void count_interrupts(struct source *s)
+{
+	uint64_t now = comm_clock_now_ns(), cpu_ns;
+
+	if (!s->started)
+		return;
+	if (s->precise)
+		return;
+	if (s->event.trigger != COMM_TRIGGER_TIME) {
+		s->stats.interrupts = s->stats.samples;
+		return;
+	}
+	if (s->per_cpu) {
+		for (unsigned int i = 0; i < s->samples.n_cpus; i++)
+			if (s->samples.fd[i] >= 0)
+				s->fired += (double)(now - s->counted_ns) /
+					    (double)s->samples.period[i];
+	} else {
+		cpu_ns = comm_target_cpu_ns(s->config.target);
+		s->fired += (double)(cpu_ns - s->counted_cpu_ns) / (double)s->period;
+		s->counted_cpu_ns = cpu_ns;
+	}
+	s->counted_ns = now;
+	s->stats.interrupts = (uint64_t)s->fired;
+}
+
+/* Events have the numbers in which open_cpus() lists them. */
+static struct comm_cpu_events *events_of(struct source *s, unsigned int number)
+{
+	struct comm_cpu_events *listed[] = {&s->samples, &s->life, &s->switches};
+
+	number += s->precise ? 1 - comm_perf_precise_events(s->precise) : 0;
+	return number < sizeof(listed) / sizeof(*listed) ? listed[number] : NULL;
+}
+
+static void cpu_gone(void *ctx, unsigned int cpu)
+{
+	struct source *s = ctx;
+
+	count_interrupts(s);
+	if (s->precise)
+		comm_perf_precise_gone(s->precise, cpu);
+	comm_cpu_events_gone(&s->samples, cpu);
+	comm_cpu_events_gone(&s->life, cpu);
+	comm_cpu_events_gone(&s->switches, cpu);
+}
+
+static bool cpu_back(void *ctx, unsigned int event, unsigned int cpu, int fd)
+{
+	struct source *s = ctx;
+	const struct comm_cpu_ring *ring = comm_cpu_rings_of(&s->rings, cpu);
+	struct comm_cpu_events *events;
+
+	if (s->precise && event < comm_perf_precise_events(s->precise))
+		return comm_perf_precise_back(s->precise, event, cpu, fd);
+	events = events_of(s, event);
+	if (!events || !ring || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd)) {
+		close(fd);
+		return false;
+	}
+	count_interrupts(s);
+	return comm_cpu_events_back(events, cpu, fd);
 }
 
 static int open_cpus(struct source *s, char **err)
@@ -206,9 +279,14 @@ static int open_cpus(struct source *s, char **err)
 	struct perf_event_attr attr;
 	int rc;
 
+	rc = comm_hotplug_create(NULL, &s->hotplug);
+	if (rc)
+		return rc;
 	fill_attr(s, &attr);
 	if (s->wants_precise) {
 		rc = open_precise(s, err);
+		if (!rc)
+			rc = comm_perf_precise_list(s->precise, s->hotplug);
 	} else {
 		attr.task = attr.comm = attr.comm_exec = attr.mmap = attr.mmap_data = 0;
 		rc = open_events(s, &s->samples, s->event.name, &attr, err);
@@ -222,11 +300,11 @@ static int open_cpus(struct source *s, char **err)
 	attr.sample_type = SAMPLE_ID;
 	attr.sample_regs_user = attr.sample_stack_user = 0;
 	rc = open_events(s, &s->life, "the life cycle", &attr, err);
-	if (rc || !s->config.switches)
-		return rc;
 	attr.task = attr.comm = attr.comm_exec = attr.mmap = attr.mmap_data = 0;
 	attr.context_switch = 1;
-	return open_events(s, &s->switches, "context switches", &attr, err);
+	if (!rc && s->config.switches)
+		rc = open_events(s, &s->switches, "context switches", &attr, err);
+	return rc ? rc : comm_hotplug_start(s->hotplug);
 }
 
 static int open_threads(struct source *s, char **err)
@@ -253,6 +331,7 @@ static void source_close(void *source)
 		return;
 	comm_perf_threads_destroy(s->threads);
 	comm_perf_precise_close(s->precise);
+	comm_hotplug_destroy(s->hotplug);
 	comm_cpu_events_deinit(&s->samples);
 	comm_cpu_events_deinit(&s->life);
 	comm_cpu_events_deinit(&s->switches);
@@ -562,36 +641,6 @@ static void on_record(void *ctx, const struct perf_event_header *h)
 	}
 }
 
-/*
- * The kernel has no count of how often a timer event fired, so it is computed: on
- * every CPU all the time, or for threads while they run.
- */
-static void count_interrupts(struct source *s)
-{
-	uint64_t now = comm_clock_now_ns(), cpu_ns;
-
-	if (!s->started)
-		return;
-	if (s->precise)
-		return;
-	if (s->event.trigger != COMM_TRIGGER_TIME) {
-		s->stats.interrupts = s->stats.samples;
-		return;
-	}
-	if (s->per_cpu) {
-		for (unsigned int i = 0; i < s->samples.n_cpus; i++)
-			if (s->samples.fd[i] >= 0)
-				s->fired += (double)(now - s->counted_ns) /
-					    (double)s->samples.period[i];
-	} else {
-		cpu_ns = comm_target_cpu_ns(s->config.target);
-		s->fired += (double)(cpu_ns - s->counted_cpu_ns) / (double)s->period;
-		s->counted_cpu_ns = cpu_ns;
-	}
-	s->counted_ns = now;
-	s->stats.interrupts = (uint64_t)s->fired;
-}
-
 static void fill_stats(const struct source *s, struct comm_sampler_stats *ret)
 {
 	*ret = s->stats;
@@ -603,6 +652,7 @@ static void fill_stats(const struct source *s, struct comm_sampler_stats *ret)
 		ret->loss[COMM_LOSS_TARGETS] += comm_perf_threads_refused(s->threads);
 	for (unsigned int i = 0; i < s->rings.n; i++)
 		ret->loss[COMM_LOSS_MALFORMED] += s->rings.ring[i].ring.malformed;
+	ret->loss[COMM_LOSS_CPUS] = comm_hotplug_lost(s->hotplug);
 	if (s->precise) {
 		ret->handler_ns = 0;
 		comm_perf_precise_stats(s->precise, ret);
@@ -618,9 +668,11 @@ static void source_stats(void *source, struct comm_sampler_stats *ret)
 
 static int source_drain(void *source, comm_event_fn *push, void *ctx)
 {
+	static const struct comm_hotplug_ops ops = {.gone = cpu_gone, .back = cpu_back};
 	struct source *s = source;
 	struct comm_sampler_stats stats;
 
+	comm_hotplug_look(s->hotplug, comm_clock_now_ns(), &ops, s);
 	s->push = push;
 	s->push_ctx = ctx;
 	s->pushed = 0;

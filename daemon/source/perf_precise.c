@@ -120,6 +120,18 @@ static void fill_attr(const struct comm_perf_precise *p, const struct comm_pmu_e
 	attr->sample_regs_intr = regs_mask;
 }
 
+/* Has the records of a CPU's event go into its ring. */
+static int join_ring(struct event *event, const struct comm_cpu_ring *ring, int fd)
+{
+	struct on_cpu *on = &event->on[ring->cpu];
+
+	*on = (struct on_cpu){.share = 1};
+	return ioctl(fd, PERF_EVENT_IOC_ID, &on->id) ||
+			       ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd)
+		       ? -errno
+		       : 0;
+}
+
 /* On the CPUs that this PMU serves: hybrid machines have two. */
 static int open_event(struct comm_perf_precise *p, struct event *event, char **err)
 {
@@ -131,6 +143,7 @@ static int open_event(struct comm_perf_precise *p, struct event *event, char **e
 		return -ENOMEM;
 	fill_attr(p, &event->pmu, &attr);
 	event->events.name = event->pmu.name;
+	event->events.opened_period = attr.sample_period;
 	for (unsigned int i = 0; i < p->rings.n; i++) {
 		const struct comm_cpu_ring *ring = &p->rings.ring[i];
 		int fd = comm_perf_open(&attr, -1, ring->cpu, -1, 0);
@@ -145,11 +158,10 @@ static int open_event(struct comm_perf_precise *p, struct event *event, char **e
 		event->events.fd[ring->cpu] = fd;
 		event->events.period[ring->cpu] = p->period;
 		event->events.n_open++;
-		event->on[ring->cpu].share = 1;
-		if (ioctl(fd, PERF_EVENT_IOC_ID, &event->on[ring->cpu].id) ||
-		    ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd))
-			return comm_source_fail(err, -errno, "cannot open %s on CPU %d: %s",
-						event->pmu.name, ring->cpu, strerror(errno));
+		rc = join_ring(event, ring, fd);
+		if (rc)
+			return comm_source_fail(err, rc, "cannot open %s on CPU %d: %s",
+						event->pmu.name, ring->cpu, strerror(-rc));
 	}
 	if (!event->events.n_open)
 		return comm_source_fail(err, rc ? rc : -ENODEV, "the kernel has no %s on any CPU",
@@ -258,6 +270,41 @@ unsigned int comm_perf_precise_fds(const struct comm_perf_precise *p)
 	for (unsigned int i = 0; i < p->n; i++)
 		n += p->event[i].events.n_open;
 	return n;
+}
+
+unsigned int comm_perf_precise_events(const struct comm_perf_precise *p)
+{
+	return p->n;
+}
+
+int comm_perf_precise_list(const struct comm_perf_precise *p, struct comm_hotplug *list)
+{
+	struct perf_event_attr attr;
+	int rc = 0;
+
+	for (unsigned int i = 0; i < p->n && rc >= 0; i++) {
+		fill_attr(p, &p->event[i].pmu, &attr);
+		rc = comm_hotplug_add(list, &attr);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+void comm_perf_precise_gone(struct comm_perf_precise *p, unsigned int cpu)
+{
+	for (unsigned int i = 0; i < p->n; i++)
+		comm_cpu_events_gone(&p->event[i].events, cpu);
+}
+
+bool comm_perf_precise_back(struct comm_perf_precise *p, unsigned int event, unsigned int cpu,
+			    int fd)
+{
+	const struct comm_cpu_ring *ring = comm_cpu_rings_of(&p->rings, cpu);
+
+	if (event >= p->n || !ring || join_ring(&p->event[event], ring, fd)) {
+		close(fd);
+		return false;
+	}
+	return comm_cpu_events_back(&p->event[event].events, cpu, fd);
 }
 
 int comm_perf_precise_start(struct comm_perf_precise *p, char **err)

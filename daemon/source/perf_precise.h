@@ -14,6 +14,7 @@
 #ifndef COMMD_PERF_PRECISE_H
 #define COMMD_PERF_PRECISE_H
 
+#include "hotplug.h"
 #include "merge.h"
 #include "pmu_event.h"
 #include "sampler.h"
@@ -29,6 +30,16 @@ void comm_perf_precise_close(struct comm_perf_precise *precise);
 const char *comm_perf_precise_name(const struct comm_perf_precise *precise);
 uint64_t comm_perf_precise_period(const struct comm_perf_precise *precise);
 unsigned int comm_perf_precise_fds(const struct comm_perf_precise *precise);
+
+/*
+ * Adds its events to the list, the first ones of it: 0, or -ENOSPC.  Then what struct comm_hotplug_ops says of
+ * each of them is for these two.
+ */
+int comm_perf_precise_list(const struct comm_perf_precise *precise, struct comm_hotplug *list);
+void comm_perf_precise_gone(struct comm_perf_precise *precise, unsigned int cpu);
+bool comm_perf_precise_back(struct comm_perf_precise *precise, unsigned int event, unsigned int cpu,
+			    int fd);
+unsigned int comm_perf_precise_events(const struct comm_perf_precise *precise);
 
 int comm_perf_precise_start(struct comm_perf_precise *precise, char **err);
 void comm_perf_precise_stop(struct comm_perf_precise *precise);

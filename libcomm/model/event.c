@@ -50,8 +50,9 @@ static const struct {
 					   "cost more than the budget"},
 	[COMM_LOSS_DISABLED] = {"disabled_ms", "milliseconds in which sampling was disabled",
 				.spared = true},
-	[COMM_LOSS_COUNTS] = {"counts_lost", "times that a thread, or a counter of one, was not "
-					     "counted: there were too many at once"},
+	[COMM_LOSS_COUNTS] = {"counts_lost",
+			      "times that a thread, or a counter of one, was not "
+			      "counted: there were too many at once, or its CPU went offline"},
 	[COMM_LOSS_STOPPED] = {"stopped", "samples between COMM_STOP() and COMM_START()",
 			       .spared = true},
 	[COMM_LOSS_BLOCKS] =
@@ -65,6 +66,8 @@ static const struct {
 			     "milliseconds without windows on fresh data: threads leave CPUs so "
 			     "often that a look at each time costs too much of the budget",
 			     .spared = true},
+	[COMM_LOSS_CPUS] = {"cpus_unsampled", "times that a CPU came back and what samples or "
+					      "watches there could not be opened again"},
 	[COMM_LOSS_ACCESSES] = {"accesses_unwritten",
 				"accesses not written to their file: disk full or file error"},
 	[COMM_LOSS_RECORD] = {"unrecorded", "events not recorded: disk full or file error"},

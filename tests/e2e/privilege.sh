@@ -39,6 +39,17 @@ if settled $daemon; then
   # CAP_DAC_READ_SEARCH (2) and CAP_SYS_PTRACE (19).
   equal "who reads memory has two, and no user's rights" "$(field "$(helper commd-memory)" CapEff) $(field "$(helper commd-memory)" Uid)" \
     "0000000000080004 65534"
+  # CAP_PERFMON (38), and CAP_SYS_ADMIN (21) where Debian's kernels ask for it.
+  right=0000004000000000
+  [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] || right=0000004000200000
+  opener=$(pgrep -x -P $daemon commd-cpus)
+  if [ -n "$opener" ]; then
+    equal "who opens events of CPUs that come back has one, no user's rights, a socket and the program that samples" \
+      "$(field "$opener" CapEff) $(field "$opener" CapPrm) $(field "$opener" Uid) $(readlink /proc/"$opener"/fd/* | sed 's/^socket:.*/socket:/' | xargs)" \
+      "$right $right 65534 socket: anon_inode:bpf-prog"
+  else
+    not_ok "who opens events of CPUs that come back is there" "$(ps -o comm --ppid $daemon)"
+  fi
   remover=$(pgrep -x -P $daemon commd-remover)
   equal "who removes files has no right, a socket and a directory" \
     "$(field "$remover" CapEff) $(field "$remover" CapPrm) $(readlink /proc/"$remover"/fd/* | sed 's/^socket:.*/socket:/' | xargs)" \

@@ -16,6 +16,8 @@
 
 #include <cmocka.h>
 
+#include "fake_hotplug.h"
+
 static int fake_ioctl(int fd, unsigned long request, ...);
 static int fake_close(int fd);
 static ssize_t fake_read(int fd, void *to, size_t bytes);
@@ -183,6 +185,7 @@ void comm_perf_ring_read(struct comm_perf_ring *ring, comm_perf_record_fn *fn, v
 static int reset(void **state)
 {
 	(void)state;
+	reset_hotplug(FD + 1);
 	held = held_on_1 = 0;
 	memset(taken, 0, sizeof(taken));
 	memset(most, 0, sizeof(most));
@@ -323,6 +326,49 @@ static void test_cpu_that_cannot_be_set(void **state)
 }
 
 static struct comm_breakpoint_trap got[4];
+static void get(void *ctx, const struct comm_breakpoint_trap *trap);
+
+/* A CPU that is away has no breakpoints, and has them when it is back. */
+static void test_cpu_that_goes(void **state)
+{
+	struct comm_breakpoints *b = make();
+
+	(void)state;
+	assert_true(hotplug.is_started);
+	assert_int_equal(hotplug.n_listed, comm_breakpoints_slots(b));
+	hotplug.gone = 1;
+	assert_int_equal(comm_breakpoints_drain(b, get, NULL), 1);
+	assert_int_equal(taken[1], 0);
+	memset(kept, 0, sizeof(kept));
+	assert_true(comm_breakpoints_aim(b, 0, 0x1000, 8, true));
+	assert_true(kept[0].enabled && !kept[1].enabled);
+	comm_breakpoints_silence(b, 0);
+	hotplug.back = 1;
+	taken[1] = (int)hotplug.n_listed; /* by the process that opens them */
+	assert_int_equal(comm_breakpoints_drain(b, get, NULL), hotplug.n_listed);
+	assert_true(comm_breakpoints_aim(b, 0, 0x1000, 8, true));
+	assert_true(kept[0].enabled && kept[1].enabled);
+	access_datum(1000);
+	assert_int_equal(kept[1].traps, COMM_BREAKPOINT_TRAPS);
+	comm_breakpoints_destroy(b);
+	assert_int_equal(taken[1], 0);
+}
+
+/* What happens on a CPU without breakpoints nobody sees: then nothing is told of the others. */
+static void test_cpu_that_stays_without(void **state)
+{
+	struct comm_breakpoints *b = make();
+
+	(void)state;
+	hotplug.gone = hotplug.back = 1;
+	hotplug.fd = -1;
+	comm_breakpoints_drain(b, get, NULL);
+	assert_int_equal(comm_breakpoints_unopened(b), hotplug.n_listed);
+	assert_false(comm_breakpoints_aim(b, 0, 0x1000, 8, true));
+	assert_false(kept[0].enabled);
+	comm_breakpoints_destroy(b);
+}
+
 static unsigned int n_got;
 
 static void get(void *ctx, const struct comm_breakpoint_trap *trap)
@@ -388,6 +434,8 @@ int main(void)
 		cmocka_unit_test_setup(test_deaf_registers_are_none, reset),
 		cmocka_unit_test_setup(test_traps_are_bounded, reset),
 		cmocka_unit_test_setup(test_cpu_that_cannot_be_set, reset),
+		cmocka_unit_test_setup(test_cpu_that_goes, reset),
+		cmocka_unit_test_setup(test_cpu_that_stays_without, reset),
 		cmocka_unit_test_setup(test_records, reset),
 	};
 

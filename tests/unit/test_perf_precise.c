@@ -16,6 +16,8 @@
 
 #include <cmocka.h>
 
+#include "fake_hotplug.h"
+
 #include "../../daemon/perf_ring.c"
 
 enum { MAX_OPENED = 8, COUNTS = 3 };
@@ -130,6 +132,11 @@ int comm_cpu_rings_open(const struct comm_cpu_rings_config *config, struct comm_
 		ret->ring[i].ring.bytes = 4 * 4096;
 	}
 	return 0;
+}
+
+const struct comm_cpu_ring *comm_cpu_rings_of(const struct comm_cpu_rings *rings, unsigned int cpu)
+{
+	return cpu < rings->n ? &rings->ring[cpu] : NULL;
 }
 
 void comm_cpu_rings_close(struct comm_cpu_rings *rings)
@@ -503,6 +510,40 @@ static void test_looks(void **state)
 }
 
 /* One kind of a hybrid machine's cores is off: no event of theirs can be had anywhere. */
+/* A CPU that is back has events of other numbers; what it tells is of them, and stands for their period. */
+static void test_back(void **state)
+{
+	const struct comm_sampler_rate rate = {.period = 4 * PERIOD};
+	struct comm_perf_precise *p;
+	struct whole record = one;
+
+	(void)state;
+	n_rings = 2;
+	ring_put = 1;
+	p = fresh(COMM_PMU_ACCESSES);
+	reset_hotplug(200);
+	assert_int_equal(comm_perf_precise_list(p, &hotplug), 0);
+	assert_int_equal(hotplug.n_listed, comm_perf_precise_events(p));
+	assert_memory_equal(&hotplug.listed[1], &opened[2], sizeof(opened[2]));
+	comm_perf_precise_set_rate(p, &rate);
+	comm_perf_precise_gone(p, 1);
+	assert_int_equal(comm_perf_precise_fds(p), 2 + 2);
+	record.r.id = 2;
+	put(PERF_RECORD_SAMPLE, USER_EXACT, &record, sizeof(record));
+	drain(p);
+	assert_int_equal(got.n, 0);
+	n_opened = 7;
+	assert_true(comm_perf_precise_back(p, 0, 1, 207));
+	assert_false(comm_perf_precise_back(p, 0, 2, 208));
+	assert_int_equal(comm_perf_precise_fds(p), 2 + 3);
+	record.r.id = 7;
+	put(PERF_RECORD_SAMPLE, USER_EXACT, &record, sizeof(record));
+	drain(p);
+	assert_int_equal(got.n, 2);
+	assert_int_equal(got.event[0].access.period, 4 * PERIOD);
+	comm_perf_precise_close(p);
+}
+
 static void test_refused(void **state)
 {
 	struct comm_perf_precise *p;
@@ -527,6 +568,7 @@ int main(void)
 		cmocka_unit_test_setup(test_registers, begin),
 		cmocka_unit_test_setup(test_cpus, begin),
 		cmocka_unit_test_setup(test_looks, begin),
+		cmocka_unit_test_setup(test_back, begin),
 		cmocka_unit_test_setup(test_refused, begin),
 	};
 

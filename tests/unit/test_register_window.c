@@ -29,15 +29,15 @@ static bool is_private;
 static struct {
 	struct comm_event event[256];
 	size_t n;
-	uint64_t lost;
+	uint64_t lost, cpus;
 } heard;
 
 static void on_event(void *ctx, const struct comm_event *event)
 {
 	(void)ctx;
 	if (event->kind == COMM_EV_LOSS) {
-		assert_int_equal(event->cause, COMM_LOSS_WATCH);
-		heard.lost += event->count;
+		assert_true(event->cause == COMM_LOSS_WATCH || event->cause == COMM_LOSS_CPUS);
+		*(event->cause == COMM_LOSS_CPUS ? &heard.cpus : &heard.lost) += event->count;
 		return;
 	}
 	assert_int_equal(event->kind, COMM_EV_FED);
@@ -526,6 +526,18 @@ static void test_lost_records(void **state)
 	assert_int_equal(heard.lost, 1);
 }
 
+/* A CPU that is back and has none is told. */
+static void test_cpus_without(void **state)
+{
+	(void)state;
+	make(1);
+	n_unopened = 3;
+	pass(20);
+	pass(20);
+	n_unopened = 0;
+	assert_int_equal(heard.cpus, 3);
+}
+
 /* Registers that cannot be set are no window in which nobody writes. */
 static void test_registers_that_cannot_be_set(void **state)
 {
@@ -682,6 +694,7 @@ int main(void)
 		TEST(test_shared_memory),
 		TEST(test_part_of_a_word),
 		TEST(test_lost_records),
+		TEST(test_cpus_without),
 		TEST(test_registers_that_cannot_be_set),
 		TEST(test_gone),
 		TEST(test_lengths),

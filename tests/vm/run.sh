@@ -125,8 +125,10 @@ bring() {
 case $which-$mode in
 6.*-tests | 6.*-compare)
 	! command -v perf > /dev/null || bring "$(command -v perf)"
-	[ ! -x "$2/tests/e2e/windows_live" ] || ldd "$2/tests/e2e/windows_live" | grep -q libasan ||
-		bring "$2/tests/e2e/windows_live"
+	for live in windows_live hotplug_live; do
+		[ ! -x "$2/tests/e2e/$live" ] || ldd "$2/tests/e2e/$live" | grep -q libasan ||
+			bring "$2/tests/e2e/$live"
+	done
 	# Nor are the sanitizers for an emulator.
 	if [ -x "$2/commd" ] && [ -x "$2/tests/truth/truth-kernels" ] && ! ldd "$2/commd" | grep -q libasan; then
 		for tool in jq python3 xz redis-server redis-benchmark sqlite3; do
