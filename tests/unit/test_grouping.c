@@ -193,6 +193,28 @@ static void test_joined(void **state)
 	comm_report_free(by_thread);
 }
 
+/* Code that stands for several is stated of no thread. */
+static void test_joined_with_other(void **state)
+{
+	struct comm_report *report =
+		ask(plain.reader,
+		    (struct comm_query){.by = "thread,function", .self = true, .guess = true});
+	size_t n_others = 0;
+
+	(void)state;
+	check_nodes(report);
+	for (size_t i = 0; i < report->n_nodes; i++) {
+		const struct comm_node *node = comm_report_node_at(report, i);
+
+		if (node->n_parts < 2 || !node->parts[1]->other)
+			continue;
+		assert_true(node->other);
+		n_others++;
+	}
+	assert_true(n_others > 0);
+	comm_report_free(report);
+}
+
 static void test_not_joined(void **state)
 {
 	static const char *const bys[] = {"thread,cpu", "thread,weekday", ",thread",
@@ -391,11 +413,17 @@ static void test_unknown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_grouping),	cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_key_forms),	cmocka_unit_test(test_joined),
-		cmocka_unit_test(test_not_joined),	cmocka_unit_test(test_by_process_and_role),
-		cmocka_unit_test(test_by_region),	cmocka_unit_test(test_by_type),
-		cmocka_unit_test(test_by_caller),	cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_every_grouping),
+		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_key_forms),
+		cmocka_unit_test(test_joined),
+		cmocka_unit_test(test_joined_with_other),
+		cmocka_unit_test(test_not_joined),
+		cmocka_unit_test(test_by_process_and_role),
+		cmocka_unit_test(test_by_region),
+		cmocka_unit_test(test_by_type),
+		cmocka_unit_test(test_by_caller),
+		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_hostile_regions),
 	};
 

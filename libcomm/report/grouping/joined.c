@@ -241,6 +241,7 @@ static int joined_describe(struct comm_grouping_use *use, sqlite3_stmt *row, str
 		node->key = comm_texts_format(use->texts, "%s, %s", node->key, parts[i]->key);
 		if (parts[i]->other && joined->part[i].use.ops->around)
 			continue;
+		node->other |= parts[i]->other;
 		node->name = comm_texts_format(use->texts, "%s%s%s", node->name, i ? " " : "",
 					       parts[i]->name);
 	}
