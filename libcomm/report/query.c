@@ -67,10 +67,15 @@ static size_t find_index(const struct comm_runs *runs, int64_t id, const char *l
  */
 #define ESTIMATED_CODE_EDGE_SD 0.3
 
-/* In a window the last writer before a read is seen: what an edge errs by is chance. */
+/*
+ * In a window the last writer before a read is seen: nobody is taken for another one.  How much a read stands for goes by
+ * the time that its code takes, as everywhere.
+ */
 static struct comm_error_model watched_model(const struct comm_error_model *estimator)
 {
-	return (struct comm_error_model){.sampled_ends = 1, .factor_sd = estimator->factor_sd};
+	return (struct comm_error_model){.sampled_ends = 1,
+					 .factor_sd = estimator->factor_sd,
+					 .edge_sd = ESTIMATED_CODE_EDGE_SD};
 }
 
 static int find_run(struct work *work, char **err)

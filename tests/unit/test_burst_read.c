@@ -101,7 +101,10 @@ static void test_a_chunk_past_the_data(void **state)
 	assert_false(picked.has_value);
 }
 
-/* Code that fills new lines waits for memory: it runs slower than its instructions, and reads less. */
+/*
+ * Code that fills lines may wait for memory: it runs slower than its instructions, and reads less.  Where its lines are
+ * is not known: were they near it would read more than is said, by the factor by which it would read less were they far.
+ */
 static void test_lines_that_are_filled(void **state)
 {
 	double hot;
@@ -113,7 +116,8 @@ static void test_lines_that_are_filled(void **state)
 	hot = picked.stands_for;
 	burst.n_filled = 30;
 	assert_true(pick());
-	assert_true(picked.stands_for == hot / 4);
+	assert_true(picked.stands_for < hot * 320 / (320 + 2 * 30) / 2);
+	assert_true(picked.stands_for > 2 * hot * 320 / (320 + 58 * 30));
 }
 
 int main(void)
