@@ -273,6 +273,7 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 	out.n_insns = first ? first + burst->n_accesses + burst->n_unknown : burst->n_insns;
 	out.cycles = burst->cycles;
 	out.n_unknown = burst->n_unknown;
+	out.yields = burst->yields;
 	for (uint32_t i = 0; i < burst->n_accesses; i++) {
 		const struct comm_burst_access *from = &burst->access[i];
 		struct comm_access *to = &engine->access[out.n];

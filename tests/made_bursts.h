@@ -22,6 +22,7 @@ enum {
 };
 
 static uint32_t roles[T];    /* of the threads that feed() has */
+static bool yields;	     /* what feed() has */
 static uint32_t creators[T]; /* of those that feed_exact() has */
 
 static const uint64_t base = (3ull << 48) + 0x10000;
@@ -98,6 +99,7 @@ static inline void feed(const struct comm_est_ops *ops, void *est, uint64_t time
 						.trigger = COMM_TRIGGER_TIME,
 						.period = 1000000,
 						.n_insns = 64,
+						.yields = yields,
 						.cycles = 64,
 						.n = n,
 						.access = access};

@@ -59,7 +59,7 @@ bool comm_wait_reads_is(struct comm_wait_reads *known, uint32_t tgid,
 			return false;
 		first[n++] = a;
 	}
-	if (!n || reads < COMM_WINDOW_SPIN_TURNS * n)
+	if (!n || (reads < COMM_WINDOW_SPIN_TURNS * n && !burst->yields))
 		return n && all_known;
 	for (j = 0; j < n; j++)
 		remember(known, tgid, first[j]);

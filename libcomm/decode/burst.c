@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 
 #include "codecache.h"
 #include "emu.h"
@@ -531,6 +532,8 @@ static enum comm_burst_end run(struct comm_decoder *d, uint32_t position, struct
 			leave(d);
 			break;
 		case COMM_OP_SYSCALL:
+			v = comm_emu_reg(emu, COMM_RAX, 8);
+			b->yields = v.known == ~0ULL && v.bits == SYS_sched_yield;
 			return COMM_BURST_SYSCALL;
 		case COMM_OP_UNSUPPORTED:
 			return COMM_BURST_UNSUPPORTED;
@@ -602,6 +605,7 @@ void comm_burst_run(struct comm_decoder *d, struct comm_space *space, uint64_t n
 	ret->n_filled = 0;
 	ret->n_calls = 0;
 	ret->cycles = 0;
+	ret->yields = false;
 	if (sample->mode_bits != 64) {
 		ret->end = COMM_BURST_MODE32;
 		return;

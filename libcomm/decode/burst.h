@@ -81,6 +81,7 @@ struct comm_burst {
 	uint32_t n_filled;  /* cache lines that the burst met first with a store */
 	float cycles;	    /* time the burst takes by the dataflow model */
 	enum comm_burst_end end;
+	bool yields; /* at COMM_BURST_SYSCALL: by sched_yield(), which leaves the CPU to others */
 	uint16_t n_calls;
 	struct comm_burst_call call[COMM_BURST_CALLS];
 	struct comm_burst_access access[COMM_BURST_ACCESSES];

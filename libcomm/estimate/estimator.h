@@ -58,6 +58,7 @@ struct comm_access_burst {
 	uint64_t period;    /* what one sample stands for */
 	uint32_t n_insns;   /* accesses, where these are sampled */
 	uint32_t n_unknown; /* accesses whose address is not known, besides these */
+	bool yields;	    /* it ends as the thread leaves the CPU to others (burst.h) */
 	float cycles;	    /* of the whole burst; 0 for precise accesses */
 	uint32_t n;
 	const struct comm_access *access;

@@ -48,6 +48,7 @@ struct comm_window {
 	uint32_t n_seen;
 	uint32_t n_draft_reads, n_draft_writes;
 	uint32_t n_unknown;	 /* accesses of the burst: each may be a write */
+	bool yields;		 /* the burst does, at its end */
 	uint32_t reads, repeats; /* of the burst; those where the instruction had read before */
 	uint64_t random;
 	uint64_t thinned;
@@ -302,7 +303,8 @@ static void window_read(struct comm_window *w, const struct comm_access *a, uint
 static bool window_spins(const struct comm_window *w)
 {
 	return !w->n_draft_writes && !w->n_unknown &&
-	       w->repeats >= (COMM_WINDOW_SPIN_TURNS - 1) * (w->reads - w->repeats);
+	       (w->repeats >= (COMM_WINDOW_SPIN_TURNS - 1) * (w->reads - w->repeats) ||
+		(w->yields && w->reads <= COMM_WINDOW_YIELD_READS));
 }
 
 /* Keeps all self reads, and a systematic draw of the others. */
@@ -376,6 +378,7 @@ int comm_window_add(struct comm_window *window, struct comm_weights *weights,
 	w->n_seen = w->n_draft_reads = w->n_draft_writes = 0;
 	w->reads = w->repeats = 0;
 	w->n_unknown = burst->n_unknown;
+	w->yields = burst->yields;
 	out = &w->burst[w->n_bursts];
 	*out = (struct comm_window_burst){.time_ns = burst->time_ns,
 					  .frame = burst->frame,

@@ -21,6 +21,8 @@ enum {
 	COMM_WINDOW_READS = 3,	    /* fewer when bursts are many */
 	COMM_WINDOW_CELLS = 16,	    /* most regions one long write is cut into */
 	COMM_WINDOW_SPIN_TURNS = 8, /* turns of one loop, from which on it waits */
+	COMM_WINDOW_YIELD_READS =
+		16, /* before a thread yields: who reads more does not only wait */
 };
 
 struct comm_window_write {

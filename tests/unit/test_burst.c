@@ -467,6 +467,23 @@ static void test_unknown_lanes(void **state)
 	assert_int_equal(b->n_unknown, 8);
 }
 
+/* Which system call it is, the number in eax says. */
+static void test_yields(void **state)
+{
+	/* mov rdx,[rdi]; mov eax,N; syscall */
+	const struct comm_burst *b = RUN(*state, "\x48\x8b\x17\xb8\x18\x00\x00\x00\x0f\x05");
+
+	ENDS(b, 1, 2, COMM_BURST_SYSCALL);
+	assert_true(b->yields);
+	b = RUN_AT(*state, 64, "\x48\x8b\x17\xb8\x17\x00\x00\x00\x0f\x05");
+	ENDS(b, 1, 2, COMM_BURST_SYSCALL);
+	assert_false(b->yields);
+	/* rdtsc; syscall */
+	b = RUN_AT(*state, 128, "\x0f\x31\x0f\x05");
+	ENDS(b, 0, 1, COMM_BURST_SYSCALL);
+	assert_false(b->yields);
+}
+
 static void test_unknown_results(void **state)
 {
 	/* rdtsc; cpuid; mov rdx,[rdi]; mov rdx,[rax]; syscall */
@@ -608,6 +625,7 @@ int main(void)
 		T(test_masks),
 		T(test_unknown_lanes),
 		T(test_unknown_results),
+		T(test_yields),
 		T(test_arithmetic),
 		T(test_ends),
 		T(test_generated_code_changes),

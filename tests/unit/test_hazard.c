@@ -537,12 +537,12 @@ static void test_one_of_many(void **state)
 }
 
 /*
- * Bursts of thread 1 read 24 times, step bytes apart, in a page that thread 3 touched first;
+ * Bursts of thread 1 read so many times, step bytes apart, in a page that thread 3 touched first;
  * thread 2 writes the word at written.  Returns the part of what is read that has a writer, which is no
  * guess; *ret_polled: that which counts as waiting.
  */
-static double waiting_stated(const struct comm_est_ops *ops, uint32_t step, uint64_t written,
-			     double *ret_polled)
+static double waiting_stated(const struct comm_est_ops *ops, uint32_t times, uint32_t step,
+			     uint64_t written, double *ret_polled)
 {
 	struct comm_unwritten u;
 	void *est = est_new(ops);
@@ -552,13 +552,14 @@ static double waiting_stated(const struct comm_est_ops *ops, uint32_t step, uint
 				.time_ns = 1, .datum = base, .size_bytes = 4096, .thread = 3});
 	for (uint32_t i = 0; i < 400; i++) {
 		struct comm_access a[24];
-		uint32_t n = i % 20 ? 24 : 1;
+		bool reads = i % 20;
+		uint32_t n = reads ? times : 1;
 
 		for (uint32_t j = 0; j < n; j++)
-			a[j] = access_at(n > 1 ? base + j * step : written,
-					 n > 1 ? COMM_ACCESS_READ : COMM_ACCESS_WRITE,
+			a[j] = access_at(reads ? base + j * step : written,
+					 reads ? COMM_ACCESS_READ : COMM_ACCESS_WRITE,
 					 (uint16_t)(j * 2));
-		feed(ops, est, i * 1000000ull + 2, n > 1 ? 1 : 2, a, n);
+		feed(ops, est, i * 1000000ull + 2, reads ? 1 : 2, a, n);
 	}
 	u = slice(ops, est, &r);
 	ops->destroy(est);
@@ -580,12 +581,21 @@ static void test_spin(void **state)
 	for (uint32_t i = 0; i < 2; i++) {
 		double polled;
 
-		assert_true(waiting_stated(ops[i], 0, base + 256, &polled) < 0.01);
+		assert_true(waiting_stated(ops[i], 24, 0, base + 256, &polled) < 0.01);
 		assert_true(polled > 0.5);
-		assert_true(waiting_stated(ops[i], 8, base + 256, &polled) > 0.5);
+		assert_true(waiting_stated(ops[i], 24, 8, base + 256, &polled) > 0.5);
 		assert_true(polled == 0);
-		assert_true(waiting_stated(ops[i], 0, base, &polled) < 0.01);
+		assert_true(waiting_stated(ops[i], 24, 0, base, &polled) < 0.01);
 		assert_true(polled > 0.5);
+		/* Of a loop that yields a burst sees one turn. */
+		assert_true(waiting_stated(ops[i], 1, 0, base, &polled) > 0.5);
+		assert_true(polled == 0);
+		yields = true;
+		assert_true(waiting_stated(ops[i], 1, 0, base, &polled) < 0.01);
+		assert_true(polled > 0.5);
+		assert_true(waiting_stated(ops[i], 24, 8, base, &polled) > 0.5);
+		assert_true(polled == 0);
+		yields = false;
 	}
 }
 

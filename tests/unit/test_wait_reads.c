@@ -42,6 +42,24 @@ static void test_a_loop_that_reads_one_word(void **state)
 	assert_true(comm_wait_reads_is(&known, TGID, &burst));
 }
 
+/* A loop that yields is seen for one turn, which ends as the kernel takes over. */
+static void test_a_loop_that_yields(void **state)
+{
+	struct comm_burst turn = loop_of(1, LOOP, WORD), part = turn;
+
+	(void)state;
+	assert_false(comm_wait_reads_is(&known, TGID, &turn));
+	turn.yields = true;
+	assert_true(comm_wait_reads_is(&known, TGID, &turn));
+	assert_true(comm_wait_reads_is(&known, TGID, &part));
+	/* Who has work to do before is no loop that waits. */
+	turn = loop_of(50, LOOP + 64, WORD);
+	turn.yields = true;
+	for (uint32_t i = 0; i < 50; i++)
+		turn.access[i].addr += 8 * i;
+	assert_false(comm_wait_reads_is(&known, TGID, &turn));
+}
+
 static void test_a_loop_that_writes(void **state)
 {
 	struct comm_burst burst = loop_of(50, LOOP, WORD);
@@ -89,6 +107,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_a_loop_that_reads_one_word, setup),
+		cmocka_unit_test_setup(test_a_loop_that_yields, setup),
 		cmocka_unit_test_setup(test_a_loop_that_writes, setup),
 		cmocka_unit_test_setup(test_a_loop_over_an_array, setup),
 		cmocka_unit_test_setup(test_a_turn_of_a_known_loop, setup),
