@@ -261,10 +261,10 @@ void ctl_overview_crossing(const struct comm_report *threads, double *ret_low, d
 	*ret_high = fmin(1, others->share_high + unseen->share);
 }
 
-/* A row of one or two windows says what happened to a word, not what a program does. */
+/* A row of a few windows says what happened to a few words, not what a program does. */
 static bool is_told(const struct comm_report_edge *edge)
 {
-	return edge->share_low >= CTL_OVERVIEW_LEAST && edge->samples >= COMM_RESOLVED_SAMPLES;
+	return edge->share_low >= CTL_OVERVIEW_LEAST && edge->samples >= OVERVIEW_LOOKED_AT;
 }
 
 static bool tells_flows(const struct overview *o)
@@ -302,6 +302,12 @@ static void tell_flows(struct overview *o)
 	ctl_overview_crossing(o->threads, &low, &high);
 	snprintf(windows, sizeof(windows), "%" PRIu64 " window%s", o->threads->windows,
 		 o->threads->windows == 1 ? "" : "s");
+	if (o->threads->windows < OVERVIEW_LOOKED_AT) {
+		snprintf(line, sizeof(line), "%s on fresh data: too few to tell who writes it",
+			 windows);
+		say(o, line);
+		return;
+	}
 	if (high < CTL_OVERVIEW_LEAST)
 		snprintf(line, sizeof(line),
 			 "of what changes soon, under %.1f %% comes from another thread (%s)",

@@ -7,6 +7,8 @@
 
 #include "term.h"
 
+enum { OVERVIEW_WHOLE_NAME = 1024 };
+
 const char *ctl_overview_share_text(char *text, double share, double low, double high)
 {
 	if (share >= 0.005 && round(100 * low) == round(100 * high))
@@ -21,15 +23,39 @@ const char *ctl_overview_share_text(char *text, double share, double low, double
 	return text;
 }
 
+/* Takes the parameters of a function away, and leaves what stands behind them. */
+static void cut_parameters(char *name)
+{
+	char *open = strchr(name, '('), *end = open;
+	int depth = 0;
+
+	if (!open || open == name || open[-1] == ' ')
+		return;
+	do
+		depth += (*end == '(') - (*end == ')');
+	while (depth && *++end);
+	if (*end)
+		memmove(open + 1, end, strlen(end) + 1);
+}
+
 const char *ctl_overview_name(char name[CTL_OVERVIEW_NAME], const struct comm_node *node)
 {
-	char *end;
+	char whole[OVERVIEW_WHOLE_NAME], *mark;
 
-	ctl_clean(name, CTL_OVERVIEW_NAME, node->name, CTL_OVERVIEW_NAME - 1);
+	ctl_clean(whole, sizeof(whole), node->name, sizeof(whole) - 1);
 	/* A long list of parameters is not worth its room. */
-	end = strchr(name, '(');
-	if (end > name && end[-1] != ' ' && strlen(name) > CTL_OVERVIEW_NAME / 2)
-		strcpy(end, "()");
+	if (strlen(whole) > CTL_OVERVIEW_NAME / 2)
+		cut_parameters(whole);
+	/* How it is known stays at the end of a name that is cut. */
+	mark = strrchr(whole, '(');
+	if (strlen(whole) < CTL_OVERVIEW_NAME || !mark || mark == whole || mark[-1] != ' ' ||
+	    strlen(mark) > CTL_OVERVIEW_NAME / 2) {
+		ctl_clean(name, CTL_OVERVIEW_NAME, whole, CTL_OVERVIEW_NAME - 1);
+		return name;
+	}
+	mark[-1] = '\0';
+	ctl_clean(name, CTL_OVERVIEW_NAME, whole, (int)(CTL_OVERVIEW_NAME - 2 - strlen(mark)));
+	strcat(strcat(name, " "), mark);
 	return name;
 }
 

@@ -8,10 +8,15 @@ make_stores redis hostile guess precise calls
 
 # How soon data changes: what two thirds of the reads wait for is no matter, and a few words say nothing.
 $make survey survey.db 1 || exit 1
+sqlite3 survey.db 'UPDATE slice SET watches = 10 WHERE id = (SELECT min(id) FROM slice)' || exit 1
 expect 0 "$ctl" report --store survey.db
 says stdout '^FRESH  *of what is read besides, .* within 10 ms'
 says stdout 'within 10 s changes its value$'
 says stdout '^FEEDS .*of what changes soon'
+cp survey.db few.db
+sqlite3 few.db 'UPDATE slice SET watches = 0' 'UPDATE slice SET watches = 9 WHERE id = (SELECT min(id) FROM slice)' || exit 1
+expect 0 "$ctl" report --store few.db
+says stdout '^FEEDS  *9 windows on fresh data: too few to tell who writes it$'
 # What is written again as it was does not change: no bound of what is rewritten
 grep -q rewritten stdout && fail "a bound of what is rewritten"
 cp survey.db quiet.db
