@@ -76,9 +76,9 @@ double comm_rewritten_share(const struct comm_rewritten *rewritten, uint32_t obj
 }
 
 void comm_rewritten_doubt(const struct comm_rewritten *rewritten, uint32_t object, uint32_t site,
-			  uint64_t age_ns, struct comm_doubts *doubts)
+			  uint64_t age_ns, double chance, struct comm_doubts *doubts)
 {
-	float doubt = (float)comm_rewritten_share(rewritten, object, site, age_ns);
+	float doubt = (float)(chance * comm_rewritten_share(rewritten, object, site, age_ns));
 
 	doubts->thread = fmaxf(doubts->thread, doubt);
 	doubts->role = fmaxf(doubts->role, doubt);

@@ -22,8 +22,8 @@ void comm_rewritten_add(struct comm_rewritten *rewritten, const struct comm_word
 /* The share of what the function of a site reads in the object (comm_access_whole()) that is rewritten within age_ns; 0: nobody looked. */
 double comm_rewritten_share(const struct comm_rewritten *rewritten, uint32_t object, uint32_t site,
 			    uint64_t age_ns);
-/* Doubts of a read whose writer wrote so long ago are at least that. */
+/* Doubts of a read whose writer wrote so long ago, by that chance, are at least the share times the chance. */
 void comm_rewritten_doubt(const struct comm_rewritten *rewritten, uint32_t object, uint32_t site,
-			  uint64_t age_ns, struct comm_doubts *doubts);
+			  uint64_t age_ns, double chance, struct comm_doubts *doubts);
 
 #endif

@@ -56,7 +56,7 @@ static void test_share_by_age(void **state)
 	assert_true(comm_rewritten_share(rewritten, OBJECT, SITE + 1, 60000 * MS) == 0.5);
 	assert_true(comm_rewritten_share(rewritten, OBJECT, SITE + 10, 60000 * MS) == 0);
 	/* Doubts grow, and are never made smaller. */
-	comm_rewritten_doubt(rewritten, OBJECT, SITE, 60000 * MS, &doubts);
+	comm_rewritten_doubt(rewritten, OBJECT, SITE, 60000 * MS, 1, &doubts);
 	assert_true(doubts.thread == 0.9F && doubts.role == 0.5F && doubts.side == 0.5F &&
 		    doubts.code == 0.5F);
 }

@@ -74,6 +74,11 @@ enum {
  * as much, since the reads of one burst are much alike.
  */
 static const double hazard_weighed_per_s = 15000;
+/*
+ * What is rewritten within so small a part of a writer's silence has another writer.  Where threads take turns, one
+ * fills what the other reads until the first comes back: little of it changes that soon.
+ */
+static const uint64_t hazard_silences = 8;
 static const double hazard_stop = 0.02;	      /* chance per burst that activity ends */
 static const double hazard_small = 0.005;     /* contributions drawn, not listed */
 static const double hazard_rough = 8;	      /* factor on a chance of which nothing was seen */
@@ -337,7 +342,7 @@ static void hazard_emit_part(struct hazard *h, const struct comm_window_burst *b
 		const struct comm_code_pair pair = {code->site[i], r->site, r->object};
 		const struct comm_doubt_writer of = {part->thread, part->role, code->site[i],
 						     c->share * code->part[i]};
-		const struct comm_edge_known known = {&c->ages, comm_doubt_of(&h->doubt, &of)};
+		struct comm_edge_known known = {&c->ages, comm_doubt_of(&h->doubt, &of)};
 		struct comm_edge_key key = {part->thread, code->site[i], b->reader, r->site,
 					    r->shown};
 		double bytes = r->bytes * share * code->part[i];
@@ -351,6 +356,10 @@ static void hazard_emit_part(struct hazard *h, const struct comm_window_burst *b
 						    share * code->part[i] * found))
 				key.src_site = COMM_ID_OTHER;
 		}
+		/* Who has fallen silent is not who wrote last what is rewritten meanwhile. */
+		comm_rewritten_doubt(h->rewritten, r->object, r->site,
+				     (uint64_t)c->since_ns / hazard_silences, 1 - c->active,
+				     &known.doubts);
 		comm_edge_sums_add_known(h->edges, &key, bytes, bytes * first, level, &known);
 	}
 }
@@ -487,7 +496,7 @@ static void hazard_emit_rest(struct hazard *h, const struct comm_window_burst *b
 		known.ages = &ages;
 		comm_rewritten_doubt(h->rewritten, r->object, r->site,
 				     b->time_ns > touch->time_ns ? b->time_ns - touch->time_ns : 0,
-				     &known.doubts);
+				     1, &known.doubts);
 	}
 	/* Whatever touched a page first is no code that one could tell from another. */
 	if (rest->site == COMM_SITE_FIRST_WRITE)
