@@ -253,17 +253,18 @@ $(O)/bench/rings: bench/rings.c $(filter-out %/main.o,$(DAEMON_O)) $(O)/kmod-use
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_daemon) $(LF) $(filter-out %.h,$^) -o $@ $(LIBS_daemon) $(LIBS_libcomm) -lpthread
 
-WITH_DAEMON := $(addprefix $(O)/tests/,e2e/source_live e2e/source_bounds_live e2e/identity_live e2e/switch_window_live e2e/windows_live e2e/hotplug_live unit/test_source_bpf unit/test_bpf_counts unit/test_switch_window)
+WITH_DAEMON := $(addprefix $(O)/tests/,e2e/source_live e2e/source_bounds_live e2e/identity_live e2e/switch_window_live e2e/windows_live e2e/hotplug_live unit/test_source_bpf unit/test_bpf_counts unit/test_switch_window unit/test_survey)
 $(WITH_DAEMON): LIBS_tests += $(LIBS_daemon)
 $(WITH_DAEMON:=.o): INC_tests := $(INC_daemon)
 $(WITH_DAEMON:=.o): | $(SKEL)
 $(WITH_DAEMON): $(O)/kmod-user/reader.o
 $(addprefix $(O)/tests/e2e/,source_live source_bounds_live identity_live switch_window_live windows_live hotplug_live): $(filter-out %/main.o,$(DAEMON_O))
 
-# These tests take files of the BPF source into themselves.
+# These tests take files of the daemon into themselves.
 $(O)/tests/unit/test_source_bpf: $(filter-out %/main.o %/bpf.o %/bpf_life.o,$(DAEMON_O))
 $(O)/tests/unit/test_bpf_counts: $(filter-out %/main.o %/bpf_counts.o,$(DAEMON_O))
 $(O)/tests/unit/test_switch_window: $(filter-out %/main.o %/switch_window.o,$(DAEMON_O))
+$(O)/tests/unit/test_survey: $(filter-out %/main.o %/survey.o,$(DAEMON_O))
 STATIC := $(wildcard tests/static/*.sh)
 
 # Unit tests that take 3 s of CPU time or wait for seconds, which `make quick` leaves out, and the scripts that it runs.

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* When the survey gives windows by looks up: its opening and its turns, with made windows that note what is asked of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define comm_register_windows_create made_registers
+#define comm_switch_windows_create made_switches
+#define comm_switch_windows_destroy made_destroy
+#define comm_switch_windows_stats made_stats
+#define comm_switch_windows_stop made_stop
+#define comm_switch_windows_turn made_turn
+#include "../../daemon/companion/survey.c"
+
+enum { MS = 1000000, TURN_MS = 50, PER_MILLE = 10 }; /* the budget, of time */
+
+static char self;
+static struct comm_switch_windows_stats made;
+static int n_stops, n_turns;
+static uint64_t stopped_ns, now_ns, budget_ns;
+static struct survey *survey;
+
+int made_registers(const struct comm_register_windows_config *config,
+		   struct comm_register_windows **ret, char **err)
+{
+	(void)config;
+	(void)ret;
+	(void)err;
+	return -ENODEV;
+}
+
+int made_switches(const struct comm_switch_windows_config *config, struct comm_switch_windows **ret,
+		  char **err)
+{
+	(void)config;
+	(void)err;
+	*ret = (struct comm_switch_windows *)&self;
+	return 0;
+}
+
+void made_destroy(struct comm_switch_windows *w)
+{
+	assert_ptr_equal(w, &self);
+}
+
+void made_stats(const struct comm_switch_windows *w, struct comm_switch_windows_stats *ret)
+{
+	assert_ptr_equal(w, &self);
+	*ret = made;
+}
+
+void made_stop(struct comm_switch_windows *w, uint64_t at_ns)
+{
+	assert_ptr_equal(w, &self);
+	stopped_ns = stopped_ns ? stopped_ns : at_ns;
+	n_stops++;
+}
+
+void made_turn(struct comm_switch_windows *w, uint64_t at_ns, double left_ns, double most_ns)
+{
+	assert_ptr_equal(w, &self);
+	assert_true(at_ns == now_ns && left_ns <= most_ns);
+	n_turns++;
+}
+
+static int open_survey(void **state)
+{
+	const struct comm_options options = {.overhead = 0.01};
+	const struct comm_sampler sampler = {0};
+	const struct comm_companion_config config = {.options = &options, .sampler = &sampler};
+	void *ret = NULL;
+	char *err = NULL;
+
+	(void)state;
+	made = (struct comm_switch_windows_stats){0};
+	n_stops = n_turns = 0;
+	stopped_ns = budget_ns = 0;
+	now_ns = 1000 * (uint64_t)MS;
+	if (survey_open(&config, &ret, &err) || err)
+		return -1;
+	survey = ret;
+	return 0;
+}
+
+static int close_survey(void **state)
+{
+	(void)state;
+	survey_close(survey);
+	return 0;
+}
+
+/* So many seconds in which calls take a part of the budget, in percent, until they are given up. */
+static void play(uint64_t seconds, uint64_t percent)
+{
+	for (uint64_t i = 0; i < seconds * 1000 / TURN_MS && !n_stops; i++) {
+		now_ns += TURN_MS * MS;
+		budget_ns += TURN_MS * MS / 1000 * PER_MILLE;
+		made.call_ns += TURN_MS * MS / 1000 * PER_MILLE * percent / 100;
+		survey_turn(survey, now_ns, budget_ns);
+	}
+}
+
+/* However long that goes on. */
+static void test_cheap_calls_go_on(void **state)
+{
+	(void)state;
+	play(3600, 14);
+	assert_int_equal(n_stops, 0);
+	assert_int_equal(n_turns, 3600 * 1000 / TURN_MS);
+}
+
+static void test_dear_calls_end(void **state)
+{
+	(void)state;
+	play(3600, 16);
+	assert_true(n_stops > 0);
+}
+
+/* What is dear is given up soon, but not before it was so for longer than calls may save for. */
+static void test_the_dearest_end_soon(void **state)
+{
+	uint64_t start_ns = now_ns;
+
+	(void)state;
+	play(60, 100);
+	assert_int_equal(n_stops, 1);
+	assert_true(stopped_ns - start_ns >= CALLS_KEPT_NS);
+	assert_true(stopped_ns - start_ns < CALLS_KEPT_NS + 1000 * (uint64_t)MS);
+}
+
+/* A short time of many switches is paid from what was saved, and from what will be. */
+static void test_a_burst_of_calls(void **state)
+{
+	(void)state;
+	play(60, 5);
+	play(6, 60);
+	play(3600, 5);
+	assert_int_equal(n_stops, 0);
+}
+
+/* Looks are of another share. */
+static void test_looks_are_no_calls(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 600; i++) {
+		made.look_ns += 1000 * (uint64_t)MS;
+		play(1, 5);
+	}
+	assert_int_equal(n_stops, 0);
+}
+
+static void test_no_budget(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		now_ns += TURN_MS * MS;
+		made.call_ns += TURN_MS * MS;
+		survey_turn(survey, now_ns, UINT64_MAX);
+	}
+	assert_int_equal(n_stops, 0);
+	assert_int_equal(n_turns, 1000);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_survey, close_survey)
+	const struct CMUnitTest tests[] = {
+		TEST(test_cheap_calls_go_on),	 TEST(test_dear_calls_end),
+		TEST(test_the_dearest_end_soon), TEST(test_a_burst_of_calls),
+		TEST(test_looks_are_no_calls),	 TEST(test_no_budget),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
