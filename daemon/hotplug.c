@@ -123,7 +123,7 @@ static bool take_uevent(struct comm_hotplug *h, const char *text)
 
 static bool read_uevents(struct comm_hotplug *h)
 {
-	struct sockaddr_nl from;
+	struct sockaddr_nl from = {0};
 	socklen_t size = sizeof(from);
 	char text[PAGE];
 	bool any = false;

@@ -42,8 +42,9 @@ static void test_names(void **state)
 		  "a_name_that_takes_all_of_the_room_that_ther.. (seen writing it)");
 	is_called("(other)", "(other)");
 	is_called("", "");
-	is_called("f((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((",
-		  "f((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((");
+	/* A list that does not end is cut like any name. */
+	is_called("f(((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((",
+		  "f((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((..");
 }
 
 int main(void)
