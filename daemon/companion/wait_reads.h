@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Wait reads: does a burst wait for another thread's write?  One that writes nothing and reads the same
- * few data over and over does (window.h has the turns), and one that reads few and yields, and so does one all of whose reads were met in
- * such a loop: bursts that end early see a turn of it alone.  It reads for as long as what it waits for
- * is not there, so what it reads is no amount of data.
+ * few data over and over does (window.h has the turns), so does one that reads few and yields, and so does
+ * one all of whose reads were met in such a loop: bursts that end early see a turn of it alone.  It reads
+ * for as long as what it waits for is not there, so what it reads is no amount of data.
  *
  * Remembers reads in a table of fixed size that forgets.  One thread uses it; it is zeroed to begin with.
  */
