@@ -571,8 +571,9 @@ static void print_reading(const struct ctl_term *term, const struct comm_query *
 	}
 	snprintf(
 		line, sizeof(line),
-		"%s %sIntervals of %.0f %% hold sampling noise%s what the "
-		"run's own parts differ by%s. All rates may be wrong by one and the same factor, "
+		"%s %sIntervals of %.0f %% hold sampling noise, what the "
+		"run's own parts differ by, and %s. All rates may be wrong by one and the same "
+		"factor, "
 		"%.2f, which shares do not have; small or rare flows may be missing "
 		"altogether.%s",
 		query->fresh ? "Seen in windows on words that change soon, drawn at random: who "
@@ -582,8 +583,10 @@ static void print_reading(const struct ctl_term *term, const struct comm_query *
 			? "Stated is what both halves of the run confirm, and whose share or bytes "
 			  "are known to 3 to 1. "
 			: "",
-		report->confidence * 100, query->fresh ? " and" : ",",
-		query->fresh ? "" : ", and doubts about who wrote what was read", report->factor,
+		report->confidence * 100,
+		query->fresh ? "how long code takes for what it reads"
+			     : "doubts about who wrote what was read",
+		report->factor,
 		has_unresolved ? " A ? marks what is not confirmed: fewer than 5 bursts in 4 "
 				 "slices behind it, "
 				 "halves of the run that differ, neither its share nor its bytes "
