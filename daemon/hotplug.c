@@ -18,6 +18,7 @@
 
 #include "clock.h"
 #include "fence.h"
+#include "passed_fd.h"
 #include "rights.h"
 #include "seccomp_list.h"
 #include "trigger.h"
@@ -231,26 +232,6 @@ static void confine(const struct comm_hotplug *h, int socket)
 		_exit(1);
 }
 
-static bool tell(const struct answer *answer, int fd)
-{
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct iovec part = {(void *)answer, sizeof(*answer)};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-
-	if (fd >= 0) {
-		message.msg_control = &control;
-		message.msg_controllen = sizeof(control);
-		control.head.cmsg_level = SOL_SOCKET;
-		control.head.cmsg_type = SCM_RIGHTS;
-		control.head.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
-	}
-	return sendmsg(SOCKET, &message, MSG_NOSIGNAL) == sizeof(*answer);
-}
-
 /* A descriptor or -errno. */
 static int open_on(const struct comm_hotplug *h, uint32_t event, uint32_t cpu)
 {
@@ -273,7 +254,7 @@ static _Noreturn void serve(const struct comm_hotplug *h)
 			int fd = open_on(h, i, cpu);
 			const struct answer answer = {i, cpu, fd < 0 ? -fd : 0};
 
-			told = tell(&answer, fd);
+			told = !comm_passed_fd_send(SOCKET, &answer, sizeof(answer), fd, 0);
 			if (fd >= 0)
 				close(fd);
 		}
@@ -314,28 +295,19 @@ static void give_up(struct comm_hotplug *h)
 /* Whether an answer was there. */
 static bool take_answer(struct comm_hotplug *h, const struct comm_hotplug_ops *ops, void *ctx)
 {
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = {0};
 	struct answer answer = {0};
-	struct iovec part = {&answer, sizeof(answer)};
-	struct msghdr message = {.msg_iov = &part,
-				 .msg_iovlen = 1,
-				 .msg_control = &control,
-				 .msg_controllen = sizeof(control)};
-	ssize_t n = recvmsg(h->socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	int fd = -1;
+	int fd;
+	ssize_t n = comm_passed_fd_receive(h->socket, &answer, sizeof(answer), MSG_DONTWAIT, &fd);
 
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	if (n == -EAGAIN || n == -EINTR)
 		return false;
 	if (n != sizeof(answer)) {
+		if (fd >= 0)
+			close(fd);
 		give_up(h);
 		return false;
 	}
 	h->waited--;
-	if (message.msg_controllen >= CMSG_LEN(sizeof(int)) && control.head.cmsg_type == SCM_RIGHTS)
-		memcpy(&fd, CMSG_DATA(&control.head), sizeof(fd));
 	if (fd < 0 || answer.event >= h->n_events || answer.cpu >= h->n_cpus) {
 		/* Gone again, or not one of the PMU's CPUs: hybrid machines have two. */
 		h->lost += answer.err != ENODEV && answer.err != ENOENT;

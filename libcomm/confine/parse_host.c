@@ -4,6 +4,7 @@
 #include "child_calls.h"
 #include "clock.h"
 #include "parse_child.h"
+#include "passed_fd.h"
 #include "peek_child.h"
 #include "rights.h"
 
@@ -103,33 +104,14 @@ static bool is_whole(const struct comm_parse_request *request)
 static bool receive(int socket, struct comm_parse_request *ret, int *ret_saved)
 {
 	struct comm_parse_grant grant;
-	struct iovec iov = {ret, sizeof(*ret)};
-	union {
-		char capacity[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control;
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *c;
-	ssize_t n = recvmsg(socket, &msg, MSG_CMSG_CLOEXEC);
+	ssize_t n = comm_passed_fd_receive(socket, ret, sizeof(*ret), 0, ret_saved);
 
-	c = n < 0 ? NULL : CMSG_FIRSTHDR(&msg);
-	if (n == sizeof(grant) && !c) {
+	if (n == sizeof(grant) && *ret_saved < 0) {
 		memcpy(&grant, ret, sizeof(grant));
 		take_grant(&grant);
-		*ret_saved = -1;
 		return true;
 	}
-	/* One descriptor: there is room for two, of which one would stay open for good. */
-	if (n != sizeof(*ret) || !c || c->cmsg_type != SCM_RIGHTS ||
-	    c->cmsg_len != CMSG_LEN(sizeof(int)) || !is_whole(ret))
-		return false;
-	memcpy(ret_saved, CMSG_DATA(c), sizeof(*ret_saved));
-	return true;
+	return n == sizeof(*ret) && *ret_saved >= 0 && is_whole(ret);
 }
 
 static struct child *free_slot(void)

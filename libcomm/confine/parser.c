@@ -2,6 +2,7 @@
 #include "parser.h"
 
 #include "clock.h"
+#include "passed_fd.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -244,26 +245,7 @@ static bool may_start(struct comm_parser *parser, enum comm_parse_kind kind)
 static int send_request(const struct comm_parser *parser, const struct comm_parse_request *request,
 			int saved)
 {
-	struct iovec iov = {(void *)(uintptr_t)request, sizeof(*request)};
-	union {
-		char capacity[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = {0};
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(saved));
-	memcpy(CMSG_DATA(c), &saved, sizeof(saved));
-	if (sendmsg(parser->socket, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(*request))
-		return -errno;
-	return 0;
+	return comm_passed_fd_send(parser->socket, request, sizeof(*request), saved, MSG_DONTWAIT);
 }
 
 int comm_parser_make_peek(struct comm_parser *parser, int socket)
