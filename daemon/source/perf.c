@@ -20,11 +20,10 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "cpu_events.h"
 #include "cpu_rings.h"
-#include "hotplug.h"
 #include "late_marks.h"
 #include "loss_teller.h"
+#include "perf_cpus.h"
 #include "perf_life.h"
 #include "perf_precise.h"
 #include "perf_sample.h"
@@ -51,11 +50,10 @@ struct source {
 	struct comm_trigger_event event;
 	bool started, switches_on, in_gap;
 	struct comm_cpu_rings rings;
-	struct old_period *old;				/* by CPU */
-	struct comm_cpu_events samples, life, switches; /* used when threads is NULL */
-	struct comm_hotplug *hotplug;			/* likewise */
-	struct comm_perf_threads *threads;		/* NULL: every CPU is sampled */
-	struct comm_perf_precise *precise;		/* not NULL: instead of samples */
+	struct old_period *old;		   /* by CPU */
+	struct comm_perf_cpus cpus;	   /* used when threads is NULL */
+	struct comm_perf_threads *threads; /* NULL: every CPU is sampled */
+	struct comm_perf_precise *precise; /* not NULL: instead of samples */
 	enum comm_pmu_want want;
 	bool wants_precise;
 	bool tells_lost; /* each event counts what it lost */
@@ -184,127 +182,40 @@ static int open_precise(struct source *s, char **err)
 	return 0;
 }
 
-/* Opens the event on every CPU, with its records going into the rings; now, and when a CPU comes back. */
-static int open_events(struct source *s, struct comm_cpu_events *events, const char *name,
-		       const struct perf_event_attr *attr, char **err)
+/* Life cycle and switches come with events that never fire. */
+static void fill_silent_attr(const struct source *s, struct perf_event_attr *attr)
 {
-	int rc = comm_cpu_events_init(events, s->rings.n_cpus);
-
-	if (!rc)
-		rc = comm_cpu_events_open(events, name, attr, err);
-	for (unsigned int i = 0; i < s->rings.n && !rc; i++) {
-		const struct comm_cpu_ring *ring = &s->rings.ring[i];
-		int fd = events->fd[ring->cpu];
-
-		if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd))
-			rc = comm_source_fail(err, -errno, "cannot open %s on CPU %d: %s", name,
-					      ring->cpu, strerror(errno));
-	}
-	if (rc)
-		return rc;
-	rc = comm_hotplug_add(s->hotplug, attr);
-	return rc < 0 ? rc : 0;
+	fill_attr(s, attr);
+	attr->type = PERF_TYPE_SOFTWARE;
+	attr->config = PERF_COUNT_SW_DUMMY;
+	attr->sample_type = SAMPLE_ID;
+	attr->sample_regs_user = attr->sample_stack_user = 0;
 }
 
-/*
- * The kernel has no count of how often a timer event fired, so it is computed: on
- * every CPU all the time, or for threads while they run.
- */
-static void count_interrupts(struct source *s)
+static void leave_life(struct perf_event_attr *attr)
 {
-	uint64_t now = comm_clock_now_ns(), cpu_ns;
-
-	if (!s->started)
-		return;
-	if (s->precise)
-		return;
-	if (s->event.trigger != COMM_TRIGGER_TIME) {
-		s->stats.interrupts = s->stats.samples;
-		return;
-	}
-	if (s->per_cpu) {
-		for (unsigned int i = 0; i < s->samples.n_cpus; i++)
-			if (s->samples.fd[i] >= 0)
-				s->fired += (double)(now - s->counted_ns) /
-					    (double)s->samples.period[i];
-	} else {
-		cpu_ns = comm_target_cpu_ns(s->config.target);
-		s->fired += (double)(cpu_ns - s->counted_cpu_ns) / (double)s->period;
-		s->counted_cpu_ns = cpu_ns;
-	}
-	s->counted_ns = now;
-	s->stats.interrupts = (uint64_t)s->fired;
-}
-
-/* Events have the numbers in which open_cpus() lists them. */
-static struct comm_cpu_events *events_of(struct source *s, unsigned int number)
-{
-	struct comm_cpu_events *listed[] = {&s->samples, &s->life, &s->switches};
-
-	number += s->precise ? 1 - comm_perf_precise_events(s->precise) : 0;
-	return number < sizeof(listed) / sizeof(*listed) ? listed[number] : NULL;
-}
-
-static void cpu_gone(void *ctx, unsigned int cpu)
-{
-	struct source *s = ctx;
-
-	count_interrupts(s);
-	if (s->precise)
-		comm_perf_precise_gone(s->precise, cpu);
-	comm_cpu_events_gone(&s->samples, cpu);
-	comm_cpu_events_gone(&s->life, cpu);
-	comm_cpu_events_gone(&s->switches, cpu);
-}
-
-static bool cpu_back(void *ctx, unsigned int event, unsigned int cpu, int fd)
-{
-	struct source *s = ctx;
-	const struct comm_cpu_ring *ring = comm_cpu_rings_of(&s->rings, cpu);
-	struct comm_cpu_events *events;
-
-	if (s->precise && event < comm_perf_precise_events(s->precise))
-		return comm_perf_precise_back(s->precise, event, cpu, fd);
-	events = events_of(s, event);
-	if (!events || !ring || ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd)) {
-		close(fd);
-		return false;
-	}
-	count_interrupts(s);
-	return comm_cpu_events_back(events, cpu, fd);
+	attr->task = attr->comm = attr->comm_exec = attr->mmap = attr->mmap_data = 0;
 }
 
 static int open_cpus(struct source *s, char **err)
 {
-	struct perf_event_attr attr;
-	int rc;
+	struct perf_event_attr samples, life, switches;
+	struct comm_perf_cpus_config config = {.rings = &s->rings, .life = &life};
+	int rc = s->wants_precise ? open_precise(s, err) : 0;
 
-	rc = comm_hotplug_create(NULL, &s->hotplug);
 	if (rc)
 		return rc;
-	fill_attr(s, &attr);
-	if (s->wants_precise) {
-		rc = open_precise(s, err);
-		if (!rc)
-			rc = comm_perf_precise_list(s->precise, s->hotplug);
-	} else {
-		attr.task = attr.comm = attr.comm_exec = attr.mmap = attr.mmap_data = 0;
-		rc = open_events(s, &s->samples, s->event.name, &attr, err);
-	}
-	if (rc)
-		return rc;
-	/* Life cycle and switches come with events that never fire, so that each kind's losses are its own. */
-	fill_attr(s, &attr);
-	attr.type = PERF_TYPE_SOFTWARE;
-	attr.config = PERF_COUNT_SW_DUMMY;
-	attr.sample_type = SAMPLE_ID;
-	attr.sample_regs_user = attr.sample_stack_user = 0;
-	rc = open_events(s, &s->life, "the life cycle", &attr, err);
-	attr.task = attr.comm = attr.comm_exec = attr.mmap = attr.mmap_data = 0;
-	attr.context_switch = 1;
-	if (!rc && s->config.switches)
-		rc = open_events(s, &s->switches, "context switches", &attr, err);
-	return rc ? rc : comm_hotplug_start(s->hotplug);
+	fill_attr(s, &samples);
+	leave_life(&samples);
+	fill_silent_attr(s, &life);
+	fill_silent_attr(s, &switches);
+	leave_life(&switches);
+	switches.context_switch = 1;
+	config.precise = s->precise;
+	config.name = s->event.name;
+	config.samples = s->precise ? NULL : &samples;
+	config.switches = s->config.switches ? &switches : NULL;
+	return comm_perf_cpus_open(&s->cpus, &config, err);
 }
 
 static int open_threads(struct source *s, char **err)
@@ -330,11 +241,8 @@ static void source_close(void *source)
 	if (!s)
 		return;
 	comm_perf_threads_destroy(s->threads);
+	comm_perf_cpus_close(&s->cpus);
 	comm_perf_precise_close(s->precise);
-	comm_hotplug_destroy(s->hotplug);
-	comm_cpu_events_deinit(&s->samples);
-	comm_cpu_events_deinit(&s->life);
-	comm_cpu_events_deinit(&s->switches);
 	comm_cpu_rings_close(&s->rings);
 	comm_late_marks_destroy(s->marks);
 	free(s->old);
@@ -422,7 +330,7 @@ static void source_info(const void *source, struct comm_sampler_info *ret)
 		.sees_switches = s->config.switches,
 		.sees_maps = true,
 		.n_cpus = s->rings.n_cpus,
-		.n_fds = s->rings.n + s->samples.n_open + s->life.n_open + s->switches.n_open,
+		.n_fds = s->rings.n + comm_perf_cpus_fds(&s->cpus),
 		.notes = s->notes,
 	};
 	if (s->threads)
@@ -441,11 +349,9 @@ static int source_start(void *source, char **err)
 	if (s->threads)
 		comm_perf_threads_enable(s->threads);
 	else
-		rc = comm_cpu_events_enable(&s->life, err);
-	if (!rc)
-		rc = comm_cpu_events_enable(&s->samples, err);
+		rc = comm_perf_cpus_enable(&s->cpus, err);
 	if (!rc && s->switches_on)
-		rc = comm_cpu_events_enable(&s->switches, err);
+		rc = comm_cpu_events_enable(&s->cpus.switches, err);
 	if (!rc && s->precise)
 		rc = comm_perf_precise_start(s->precise, err);
 	/* From here on no fork is missed; children forked before are found now. */
@@ -538,8 +444,8 @@ static void on_sample(struct source *s, const struct perf_event_header *h)
 	/* A record has the period that its event was opened with, not one set later. */
 	out->period = head.period;
 	if (s->per_cpu)
-		out->period =
-			head.time_ns < old->until_ns ? old->period : s->samples.period[s->draining];
+		out->period = head.time_ns < old->until_ns ? old->period
+							   : s->cpus.samples.period[s->draining];
 	event.time_ns = head.time_ns;
 	event.cpu = (uint16_t)head.cpu;
 	event.tgid = head.pid;
@@ -613,9 +519,9 @@ static void count_lost(struct source *s)
 	if (!s->tells_lost || !s->sees_lost)
 		return;
 	s->sees_lost = false;
-	s->stats.loss[COMM_LOSS_RING] = comm_cpu_events_lost(&s->samples);
-	s->stats.loss[COMM_LOSS_LIFE] = comm_cpu_events_lost(&s->life);
-	s->stats.loss[COMM_LOSS_SCHED] = comm_cpu_events_lost(&s->switches);
+	s->stats.loss[COMM_LOSS_RING] = comm_cpu_events_lost(&s->cpus.samples);
+	s->stats.loss[COMM_LOSS_LIFE] = comm_cpu_events_lost(&s->cpus.life);
+	s->stats.loss[COMM_LOSS_SCHED] = comm_cpu_events_lost(&s->cpus.switches);
 }
 
 static void on_record(void *ctx, const struct perf_event_header *h)
@@ -641,6 +547,36 @@ static void on_record(void *ctx, const struct perf_event_header *h)
 	}
 }
 
+/*
+ * The kernel has no count of how often a timer event fired, so it is computed: on
+ * every CPU all the time, or for threads while they run.
+ */
+static void count_interrupts(struct source *s)
+{
+	uint64_t now = comm_clock_now_ns(), cpu_ns;
+
+	if (!s->started)
+		return;
+	if (s->precise)
+		return;
+	if (s->event.trigger != COMM_TRIGGER_TIME) {
+		s->stats.interrupts = s->stats.samples;
+		return;
+	}
+	if (s->per_cpu) {
+		for (unsigned int i = 0; i < s->cpus.samples.n_cpus; i++)
+			if (s->cpus.samples.fd[i] >= 0)
+				s->fired += (double)(now - s->counted_ns) /
+					    (double)s->cpus.samples.period[i];
+	} else {
+		cpu_ns = comm_target_cpu_ns(s->config.target);
+		s->fired += (double)(cpu_ns - s->counted_cpu_ns) / (double)s->period;
+		s->counted_cpu_ns = cpu_ns;
+	}
+	s->counted_ns = now;
+	s->stats.interrupts = (uint64_t)s->fired;
+}
+
 static void fill_stats(const struct source *s, struct comm_sampler_stats *ret)
 {
 	*ret = s->stats;
@@ -652,7 +588,7 @@ static void fill_stats(const struct source *s, struct comm_sampler_stats *ret)
 		ret->loss[COMM_LOSS_TARGETS] += comm_perf_threads_refused(s->threads);
 	for (unsigned int i = 0; i < s->rings.n; i++)
 		ret->loss[COMM_LOSS_MALFORMED] += s->rings.ring[i].ring.malformed;
-	ret->loss[COMM_LOSS_CPUS] = comm_hotplug_lost(s->hotplug);
+	ret->loss[COMM_LOSS_CPUS] = comm_hotplug_lost(s->cpus.hotplug);
 	if (s->precise) {
 		ret->handler_ns = 0;
 		comm_perf_precise_stats(s->precise, ret);
@@ -668,11 +604,14 @@ static void source_stats(void *source, struct comm_sampler_stats *ret)
 
 static int source_drain(void *source, comm_event_fn *push, void *ctx)
 {
-	static const struct comm_hotplug_ops ops = {.gone = cpu_gone, .back = cpu_back};
 	struct source *s = source;
 	struct comm_sampler_stats stats;
 
-	comm_hotplug_look(s->hotplug, comm_clock_now_ns(), &ops, s);
+	if (!s->threads) {
+		/* As long as it is known which CPUs there were. */
+		count_interrupts(s);
+		comm_perf_cpus_look(&s->cpus, comm_clock_now_ns());
+	}
 	s->push = push;
 	s->push_ctx = ctx;
 	s->pushed = 0;
@@ -695,8 +634,8 @@ static int set_cpu_periods(struct source *s, const struct comm_sampler_rate *rat
 	int rc = 0;
 
 	for (unsigned int i = 0; i < s->rings.n_cpus; i++) {
-		uint64_t old = s->samples.period[i];
-		int set = comm_cpu_events_set_rate(&s->samples, i, rate);
+		uint64_t old = s->cpus.samples.period[i];
+		int set = comm_cpu_events_set_rate(&s->cpus.samples, i, rate);
 
 		if (set > 0)
 			s->old[i] = (struct old_period){old, comm_clock_now_ns()};
@@ -737,9 +676,9 @@ static int source_set_rate(void *source, const struct comm_sampler_rate *rate)
 	s->period = rate->period;
 	if (s->config.switches && rate->switches != s->switches_on) {
 		if (!rate->switches)
-			comm_cpu_events_disable(&s->switches);
+			comm_cpu_events_disable(&s->cpus.switches);
 		else if (s->started)
-			rc = comm_cpu_events_enable(&s->switches, &err);
+			rc = comm_cpu_events_enable(&s->cpus.switches, &err);
 		free(err);
 		s->switches_on = rate->switches;
 	}
@@ -796,9 +735,7 @@ static void source_stop(void *source)
 	count_interrupts(s);
 	if (s->precise)
 		comm_perf_precise_stop(s->precise);
-	comm_cpu_events_disable(&s->samples);
-	comm_cpu_events_disable(&s->life);
-	comm_cpu_events_disable(&s->switches);
+	comm_perf_cpus_disable(&s->cpus);
 	s->sees_lost = true;
 	if (s->threads)
 		comm_perf_threads_disable(s->threads);
