@@ -11,6 +11,9 @@ BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
 PREFIX ?= /usr/local
 WERROR ?=
 
+# What a command that failed began to write is no target.
+.DELETE_ON_ERROR:
+
 CFLAGS ?= -O2 -g
 Q := $(if $(V),,@)
 say = @printf '  %-7s %s\n'
