@@ -46,7 +46,7 @@ static const double SET_PER_OVERHEAD = 20;
 struct survey {
 	enum comm_trigger trigger;
 	uint64_t random;
-	struct comm_wait_reads waits;
+	struct comm_waited_reads waits;
 	struct comm_word_census *census;
 	struct comm_register_windows *registers; /* NULL: they cannot be had */
 	struct comm_switch_windows *switches;	 /* likewise, or registers can */

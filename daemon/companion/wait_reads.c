@@ -4,35 +4,16 @@
 #include <stddef.h>
 
 #include "event.h"
-#include "hash.h"
 #include "window.h"
 
 enum { WAIT_READS = 16 }; /* at most, of one turn */
 
-static uint64_t *place_of(struct comm_wait_reads *known, uint32_t tgid,
-			  const struct comm_burst_access *read, uint64_t *ret_key)
+static uint64_t key_of(uint32_t tgid, const struct comm_burst_access *read)
 {
-	*ret_key = comm_hash_mix(read->addr, read->ip ^ (uint64_t)tgid << 32) | 1;
-	return &known->key[*ret_key >> 32 & (COMM_WAIT_READS - 1)];
+	return comm_waited_key(read->addr, read->ip ^ (uint64_t)tgid << 32);
 }
 
-static bool is_known(struct comm_wait_reads *known, uint32_t tgid,
-		     const struct comm_burst_access *read)
-{
-	uint64_t key;
-
-	return *place_of(known, tgid, read, &key) == key;
-}
-
-static void remember(struct comm_wait_reads *known, uint32_t tgid,
-		     const struct comm_burst_access *read)
-{
-	uint64_t key, *place = place_of(known, tgid, read, &key);
-
-	*place = key;
-}
-
-bool comm_wait_reads_is(struct comm_wait_reads *known, uint32_t tgid,
+bool comm_wait_reads_is(struct comm_waited_reads *known, uint32_t tgid,
 			const struct comm_burst *burst)
 {
 	const struct comm_burst_access *first[WAIT_READS];
@@ -50,7 +31,7 @@ bool comm_wait_reads_is(struct comm_wait_reads *known, uint32_t tgid,
 		if (a->flags & COMM_ACCESS_WRITE)
 			return false;
 		reads++;
-		all_known &= is_known(known, tgid, a);
+		all_known &= comm_waited_reads_has(known, key_of(tgid, a));
 		for (j = 0; j < n && (first[j]->ip != a->ip || first[j]->addr != a->addr); j++)
 			;
 		if (j < n)
@@ -62,6 +43,6 @@ bool comm_wait_reads_is(struct comm_wait_reads *known, uint32_t tgid,
 	if (!n || (reads < COMM_WINDOW_SPIN_TURNS * n && !burst->yields))
 		return n && all_known;
 	for (j = 0; j < n; j++)
-		remember(known, tgid, first[j]);
+		comm_waited_reads_add(known, key_of(tgid, first[j]));
 	return true;
 }

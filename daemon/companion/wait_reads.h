@@ -2,10 +2,8 @@
 /*
  * Wait reads: does a burst wait for another thread's write?  One that writes nothing and reads the same
  * few data over and over does (window.h has the turns), so does one that reads few and yields, and so does
- * one all of whose reads were met in such a loop: bursts that end early see a turn of it alone.  It reads
- * for as long as what it waits for is not there, so what it reads is no amount of data.
- *
- * Remembers reads in a table of fixed size that forgets.  One thread uses it; it is zeroed to begin with.
+ * one all of whose reads were met in such a loop (waited_reads.h).  It reads for as long as what it waits for is
+ * not there, so what it reads is no amount of data.
  */
 #ifndef COMM_WAIT_READS_H
 #define COMM_WAIT_READS_H
@@ -14,14 +12,9 @@
 #include <stdint.h>
 
 #include "burst.h"
+#include "waited_reads.h"
 
-enum { COMM_WAIT_READS = 1024 };
-
-struct comm_wait_reads {
-	uint64_t key[COMM_WAIT_READS]; /* of process, instruction and datum */
-};
-
-bool comm_wait_reads_is(struct comm_wait_reads *known, uint32_t tgid,
+bool comm_wait_reads_is(struct comm_waited_reads *known, uint32_t tgid,
 			const struct comm_burst *burst);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "event.h"
 #include "hash.h"
+#include "waited_reads.h"
 
 #include <errno.h>
 #include <math.h>
@@ -55,6 +56,7 @@ struct comm_window {
 	uint64_t last_ns;
 	double gap_ns; /* between bursts, lately */
 	double reads_per_s;
+	struct comm_waited_reads waited;
 	struct seen seen[SEEN_SLOTS];
 	struct line line[SEEN_SLOTS];
 	struct comm_window_read draft_read[DRAFT_READS];
@@ -300,11 +302,25 @@ static void window_read(struct comm_window *w, const struct comm_access *a, uint
 	}
 }
 
-static bool window_spins(const struct comm_window *w)
+/* A loop that waits, or a part of one: all of its reads were met in such loops. */
+static bool window_spins(struct comm_window *w)
 {
-	return !w->n_draft_writes && !w->n_unknown &&
-	       (w->repeats >= (COMM_WINDOW_SPIN_TURNS - 1) * (w->reads - w->repeats) ||
-		(w->yields && w->reads <= COMM_WINDOW_YIELD_READS));
+	bool waits = w->repeats >= (COMM_WINDOW_SPIN_TURNS - 1) * (w->reads - w->repeats) ||
+		     (w->yields && w->reads <= COMM_WINDOW_YIELD_READS);
+	bool met = true;
+
+	if (w->n_draft_writes || w->n_unknown || !w->n_draft_reads)
+		return false;
+	for (uint32_t i = 0; i < w->n_draft_reads && (waits || met); i++) {
+		uint64_t key =
+			comm_waited_key(w->draft_read[i].datum, w->draft_read[i].weight_slot);
+
+		if (waits)
+			comm_waited_reads_add(&w->waited, key);
+		else
+			met = comm_waited_reads_has(&w->waited, key);
+	}
+	return waits || met;
 }
 
 /* Keeps all self reads, and a systematic draw of the others. */

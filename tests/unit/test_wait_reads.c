@@ -9,7 +9,7 @@
 
 enum { TGID = 7, LOOP = 0x401000, WORD = 0x5000 };
 
-static struct comm_wait_reads known;
+static struct comm_waited_reads known;
 
 /* n reads by turns of one word, at an instruction. */
 static struct comm_burst loop_of(uint32_t n, uint64_t ip, uint64_t addr)
@@ -25,7 +25,7 @@ static struct comm_burst loop_of(uint32_t n, uint64_t ip, uint64_t addr)
 static int setup(void **state)
 {
 	(void)state;
-	known = (struct comm_wait_reads){0};
+	known = (struct comm_waited_reads){0};
 	return 0;
 }
 
