@@ -36,6 +36,7 @@ enum {
 	TOUCH_SWEEPS = 4,
 	TOUCH_PAGES = 512,	      /* most pages of a record */
 	TOUCH_BEGINNING = 64,	      /* bytes: a write of these is one of the page's beginning */
+	TOUCH_CODE = 128,	      /* bytes: instructions so near are of one loop */
 	TOUCH_STACK = 1 << 20,	      /* bytes above the stack pointer that are the stack's, */
 	TOUCH_RED_ZONE = 256,	      /* and below it */
 	TOUCH_WAIT_NS = 20000000,     /* a longer pause ends a record, */

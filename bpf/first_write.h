@@ -11,11 +11,16 @@
  * whereas an allocator begins anywhere.  A stack grows downwards, too, and fills nothing.
  */
 struct sweep {
-	/* .ip: of the last write at a beginning, else the first; 0: the kernel's. */
+	/* .ip: of the first write at a beginning, else of all; 0: the kernel's. */
 	struct comm_raw_head head;
 	__u64 page, end; /* [page, end) */
 	__u64 began_ns;
 	__u64 beginnings; /* so many pages were first written at theirs */
+	/*
+	 * Other code that fills the next page begins a sweep of its own.  Where code changes page by page, or too
+	 * many records were written of late, it goes on with this one, which no code fills then.
+	 */
+	bool after_single, mixed;
 };
 
 struct touches {
@@ -41,7 +46,8 @@ static __always_inline void tell_sweep(struct comm_raw_cpu *c, struct touches *t
 	if (sweep->page == sweep->end)
 		return;
 	k.head.kind = COMM_RAW_TOUCH;
-	k.filled = sweep->beginnings > 1 && sweep->beginnings * 2 > sweep->end - sweep->page;
+	k.filled = !sweep->mixed && sweep->beginnings > 1 &&
+		   sweep->beginnings * 2 > sweep->end - sweep->page;
 	k.head.time_ns = now;
 	k.range[0].addr = sweep->page << PAGE_SHIFT_BITS;
 	k.range[0].len_bytes = (sweep->end - sweep->page) << PAGE_SHIFT_BITS;
@@ -90,8 +96,9 @@ static __always_inline void touched(__u64 address, __u64 error_code, __u64 ip, _
 	struct touches *t;
 	struct sweep *sweep;
 	bool writes = error_code & PF_WRITE_BIT && address < USER_END, known = false;
+	bool after_single = false, other, has_credit;
 	__u64 at = address % PAGE;
-	bool begins = at < TOUCH_BEGINNING, up, down;
+	bool begins = at < TOUCH_BEGINNING, up, down, fills;
 	bool ends = at >= PAGE - TOUCH_BEGINNING &&
 		    (address + TOUCH_RED_ZONE < sp || address - sp > TOUCH_STACK);
 
@@ -106,6 +113,7 @@ static __always_inline void touched(__u64 address, __u64 error_code, __u64 ip, _
 	if (!t)
 		return;
 	now = bpf_ktime_get_ns();
+	has_credit = now - t->credit_ns > (__u64)TOUCH_FIRST / 2 * TOUCH_EACH_NS;
 	t->busy = true;
 	for (i = 0; i < TOUCH_SWEEPS; i++) {
 		sweep = &t->sweep[i];
@@ -116,13 +124,21 @@ static __always_inline void touched(__u64 address, __u64 error_code, __u64 ip, _
 		} else if (!known && (up || down) && sweep->head.tid == (__u32)id &&
 			   !sweep->head.ip == !ip && sweep->end - sweep->page < TOUCH_PAGES &&
 			   now - sweep->began_ns < TOUCH_LONGEST_NS) {
-			if (down)
-				begins = ends;
+			fills = down ? ends : begins;
+			other = fills && sweep->beginnings &&
+				ip - sweep->head.ip + TOUCH_CODE > 2 * TOUCH_CODE;
+			if (other && !sweep->mixed && has_credit &&
+			    (sweep->beginnings > 1 || !sweep->after_single)) {
+				after_single = sweep->beginnings == 1;
+				continue;
+			}
+			sweep->mixed |= other;
 			sweep->head.time_ns = now;
-			sweep->head.ip = begins ? ip : sweep->head.ip;
+			if (fills && !sweep->beginnings)
+				sweep->head.ip = ip;
 			sweep->end += up;
 			sweep->page -= down;
-			sweep->beginnings += begins;
+			sweep->beginnings += fills;
 			known = true;
 		}
 	}
@@ -135,6 +151,8 @@ static __always_inline void touched(__u64 address, __u64 error_code, __u64 ip, _
 		sweep->end = page + 1;
 		sweep->began_ns = now;
 		sweep->beginnings = begins;
+		sweep->after_single = after_single;
+		sweep->mixed = false;
 	}
 	t->busy = false;
 	c->touch_ns += timed(start_ns);

@@ -20,7 +20,8 @@ static int n_tests, n_failed;
 struct seen {
 	uint32_t tgid; /* 0: not checked */
 	uint64_t n[32], loss[COMM_LOSS_MAX], kcopy_right, touched_pages, filled_pages,
-		touched_elsewhere, foreign, no_stack, no_code, wrong_code, behind_syscall;
+		named_wrongly, touched_elsewhere, foreign, no_stack, no_code, wrong_code,
+		behind_syscall;
 	double period_ns, samples, passed_bytes;
 	double handler_ns, daemon_ns, target_ns;
 };
@@ -44,6 +45,16 @@ static inline const struct comm_chunk *chunk_of(const struct comm_sample *s, uin
 		if (addr >= s->chunk[i].addr && addr < s->chunk[i].addr + s->chunk[i].len_bytes)
 			return &s->chunk[i];
 	return NULL;
+}
+
+/* Pages that were filled, and those of them that are told to be by other code than filled them. */
+static inline void see_filled(struct seen *seen, const struct comm_precise *pages)
+{
+	uint64_t first = (pages->addr - (uint64_t)touched) / 4096, n = pages->size_bytes / 4096;
+
+	seen->filled_pages += n;
+	for (uint64_t i = first; turn_pages && i < first + n; i++)
+		seen->named_wrongly += pages->ip - (uint64_t)filler((long)i) >= 64;
 }
 
 static inline void see(void *ctx, const struct comm_event *e)
@@ -87,7 +98,7 @@ static inline void see(void *ctx, const struct comm_event *e)
 			seen->touched_elsewhere++;
 		if (e->access.addr - (uint64_t)touched < TOUCHED_BYTES &&
 		    e->access.flags & COMM_ACCESS_REP)
-			seen->filled_pages += e->access.size_bytes / 4096;
+			see_filled(seen, &e->access);
 		break;
 	case COMM_EV_LOSS:
 		seen->loss[e->cause] += e->count;

@@ -102,6 +102,35 @@ static inline void scatterer(void)
 	touch_pages(5, 0);
 }
 
+/* Far enough from each other to be told apart. */
+__attribute__((noinline, aligned(1024))) static void fill_page(volatile char *page)
+{
+	*page = 1;
+}
+
+__attribute__((noinline, aligned(1024))) static void mark_page(volatile char *page)
+{
+	*page = 2;
+}
+
+static long
+	turn_pages; /* the last of so many pages is mark_page()'s, all others are fill_page()'s */
+
+static inline void (*filler(long page))(volatile char *)
+{
+	return (page + 1) % turn_pages ? fill_page : mark_page;
+}
+
+static inline void two_fillers(void)
+{
+	for (;;) {
+		for (long i = 0; i < TOUCHED_BYTES / 4096; i++)
+			filler(i)(touched + i * 4096);
+		madvise((void *)touched, TOUCHED_BYTES, MADV_DONTNEED);
+		usleep(100000);
+	}
+}
+
 static inline void sleeper(void)
 {
 	pause();

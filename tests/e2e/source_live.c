@@ -203,6 +203,39 @@ static void test_sweep(void (*run)(void), const char *way)
 	check(seen.filled_pages > seen.touched_pages / 2, "and as filling them");
 }
 
+/* Pages that two functions fill by turns, so many each time: none is told to be the other one's. */
+static struct seen fill_by_turns(long pages)
+{
+	struct seen seen = {0};
+	struct session s;
+	pid_t pid;
+
+	turn_pages = pages;
+	pid = start_child(two_fillers);
+	if (started(&s, bpf, pid, 0, 100))
+		watch(&s, &seen, 2, 0);
+	end(&s);
+	end_child(pid);
+	turn_pages = 0;
+	printf("# turns of %ld: %lu pages in %lu touches, %lu filled, %lu of them named wrongly\n",
+	       pages, (unsigned long)seen.touched_pages, (unsigned long)seen.n[COMM_EV_TOUCH],
+	       (unsigned long)seen.filled_pages, (unsigned long)seen.named_wrongly);
+	return seen;
+}
+
+static void test_fillers(void)
+{
+	struct seen seen = fill_by_turns(16);
+
+	check(seen.filled_pages > 1000 && !seen.named_wrongly,
+	      "who fills the page behind is not who filled those before");
+	check(!seen.loss[COMM_LOSS_TOUCH], "and no page is lost for it");
+	seen = fill_by_turns(2);
+	check(seen.touched_pages > TOUCHED_BYTES / 4096 / 2 && !seen.filled_pages,
+	      "pages of which each has code of its own are not told as filled");
+	check(seen.n[COMM_EV_TOUCH] < seen.touched_pages / 16, "nor one by one");
+}
+
 /* The first writer of each page is told; what would be too many is counted. */
 static void test_touches(void)
 {
@@ -215,6 +248,7 @@ static void test_touches(void)
 	madvise((void *)touched, TOUCHED_BYTES, MADV_NOHUGEPAGE);
 	test_sweep(sweeper, "upwards");
 	test_sweep(down_sweeper, "downwards");
+	test_fillers();
 	pid = start_child(scatterer);
 	if (started(&s, bpf, pid, 0, 100))
 		watch(&s, &many, 4, 0);
