@@ -126,6 +126,17 @@ struct {
 	__type(value, struct comm_raw_told);
 } told SEC(".maps");
 
+/*
+ * Names of threads that have ended and were not told of, for windows meet threads that no sample did.  Some
+ * of the last second's, as long as 4,000 end in it.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, struct comm_raw_ended);
+} ended SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

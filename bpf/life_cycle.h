@@ -110,6 +110,15 @@ int BPF_PROG(execed, struct task_struct *task)
 	return 0;
 }
 
+static __always_inline void keep_name(struct task_struct *task)
+{
+	__u32 tid = task->pid;
+	struct comm_raw_ended end = {.time_ns = bpf_ktime_get_ns(), .tgid = task->tgid};
+
+	bpf_probe_read_kernel_str(end.name, sizeof(end.name), task->comm);
+	bpf_map_update_elem(&ended, &tid, &end, BPF_ANY);
+}
+
 static __always_inline void on_exit(struct comm_raw_cpu *c, struct task_struct *task)
 {
 	__u32 tgid = task->tgid, tid = task->pid;
@@ -123,6 +132,8 @@ static __always_inline void on_exit(struct comm_raw_cpu *c, struct task_struct *
 			put_name(l, task->comm);
 			bpf_ringbuf_submit(l, wake_flags());
 		}
+	} else {
+		keep_name(task);
 	}
 	if (!is_last)
 		return;

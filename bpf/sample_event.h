@@ -197,6 +197,13 @@ struct comm_raw_told {
 	unsigned int name_drain; /* which ctl.drains was at the first of them */
 };
 
+/* Of a thread that has ended and was not told of; value of a map by tid. */
+struct comm_raw_ended {
+	unsigned long long time_ns;
+	unsigned int tgid, zero;
+	char name[16];
+};
+
 enum { COMM_RAW_UNTOLD = 64 };
 
 /* Written by the daemon at any time, what is untold by BPF. */

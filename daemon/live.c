@@ -100,12 +100,30 @@ static void deliver(void *ctx, const struct comm_event *event)
 		comm_record_event(live->record, event);
 }
 
+/* A thread that a window meets and no sample did may have ended since: its name comes before it. */
+static void push_name(struct live *live, uint64_t now_ns, uint32_t tgid, uint32_t tid,
+		      uint64_t time_ns)
+{
+	struct comm_event event = {
+		.kind = COMM_EV_RENAME, .time_ns = now_ns - 1, .tgid = tgid, .tid = tid};
+
+	if (live->source.sampler->ended_name(live->source.handle, tgid, tid, time_ns, event.name) &&
+	    comm_gate_passes(&live->gate, &event))
+		comm_merge_push(live->merge, &event);
+}
+
 static void push(void *ctx, const struct comm_event *event)
 {
 	struct live *live = ctx;
 
-	if (comm_gate_passes(&live->gate, event))
-		comm_merge_push(live->merge, event);
+	if (!comm_gate_passes(&live->gate, event))
+		return;
+	if (event->kind == COMM_EV_FED && live->source.sampler->ended_name) {
+		push_name(live, event->time_ns, event->fed.read_tgid, event->fed.read_tid,
+			  event->fed.read_ns);
+		push_name(live, event->time_ns, event->tgid, event->tid, event->fed.write_ns);
+	}
+	comm_merge_push(live->merge, event);
 }
 
 static int open_control(struct live *live)

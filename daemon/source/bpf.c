@@ -641,6 +641,20 @@ static void source_stop(void *source)
 	comm_bpf_life_stop(s->life);
 }
 
+static bool source_ended_name(void *source, uint32_t tgid, uint32_t tid, uint64_t time_ns,
+			      char ret_name[16])
+{
+	const struct source *s = source;
+	struct comm_raw_ended end;
+
+	/* Who had the tid before had ended by then. */
+	if (bpf_map_lookup_elem(bpf_map__fd(s->bpf->maps.ended), &tid, &end) || end.tgid != tgid ||
+	    end.time_ns < time_ns)
+		return false;
+	memcpy(ret_name, end.name, sizeof(end.name));
+	return true;
+}
+
 static const struct comm_sampler sampler = {
 	.probes = true,
 	.open = source_open,
@@ -655,6 +669,7 @@ static const struct comm_sampler sampler = {
 	.marks = source_marks,
 	.burst = source_burst,
 	.count = source_count,
+	.ended_name = source_ended_name,
 	.stop = source_stop,
 	.close = source_close,
 };

@@ -144,6 +144,12 @@ struct comm_sampler {
 	 * time_ns; returns how many events.  NULL: the sampler does not count.
 	 */
 	int (*count)(void *sampler, uint64_t time_ns, comm_event_fn *push, void *ctx);
+	/*
+	 * The name of a thread that had tid at time_ns, has ended since, and of which no event came; false: not known.
+	 * NULL: none ever is.
+	 */
+	bool (*ended_name)(void *sampler, uint32_t tgid, uint32_t tid, uint64_t time_ns,
+			   char ret_name[16]);
 	void (*stop)(void *sampler);
 	void (*close)(void *sampler);
 };

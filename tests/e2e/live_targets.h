@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { BUFFER_BYTES = 1 << 16, MANY_THREADS = 64, TOUCHED_BYTES = 1 << 24 };
@@ -134,6 +135,38 @@ static inline void two_fillers(void)
 static inline void sleeper(void)
 {
 	pause();
+}
+
+/* The last thread that has ended, and when it lived; shared with the test. */
+static struct brief {
+	volatile uint32_t tid;
+	volatile uint64_t time_ns;
+} * brief;
+
+static inline void *name_itself(void *ret)
+{
+	struct timespec now;
+	struct brief *own = ret;
+
+	prctl(PR_SET_NAME, "brief");
+	own->tid = (uint32_t)gettid();
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	own->time_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return NULL;
+}
+
+static inline void brief_threads(void)
+{
+	struct brief own;
+	pthread_t t;
+
+	for (;;) {
+		if (!pthread_create(&t, NULL, name_itself, &own))
+			pthread_join(t, NULL);
+		/* Joined is not ended yet, for the kernel. */
+		usleep(20000);
+		*brief = own;
+	}
 }
 
 static inline void *wait_for_ever(void *arg)

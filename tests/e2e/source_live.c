@@ -260,6 +260,40 @@ static void test_touches(void)
 	munmap((void *)touched, TOUCHED_BYTES);
 }
 
+/* Of threads that end before a sample meets them, and are not told of, the names are kept. */
+static void test_ended_names(void)
+{
+	static const struct comm_sampler_rate untold = {.period = 1000000000};
+	char name[16] = "";
+	struct seen seen = {0};
+	struct session s;
+	struct brief last;
+	bool ok, other, before;
+	pid_t pid;
+
+	brief = mmap(NULL, sizeof(*brief), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
+	pid = start_child(brief_threads);
+	if (started(&s, bpf, pid, 0, 1)) {
+		s.sampler->set_rate(s.handle, &untold);
+		s.sampler->drain(s.handle, see, &seen);
+		sleep(1);
+		kill(pid, SIGSTOP);
+		last = *brief;
+		ok = s.sampler->ended_name(s.handle, (uint32_t)pid, last.tid, last.time_ns, name);
+		other = s.sampler->ended_name(s.handle, (uint32_t)getpid(), last.tid, last.time_ns,
+					      name);
+		before = s.sampler->ended_name(s.handle, (uint32_t)pid, last.tid,
+					       comm_clock_now_ns(), name);
+		check(ok && !strcmp(name, "brief"),
+		      "a thread that no event was of has its name after its end");
+		check(!other && !before, "which is no later thread's, nor another process's");
+	}
+	end(&s);
+	end_child(pid);
+	munmap(brief, sizeof(*brief));
+}
+
 static void test_life(const struct comm_source *source)
 {
 	pid_t pid = start_child(lively);
@@ -561,6 +595,7 @@ int main(void)
 	test_kernel_copies();
 	test_kernel_reads();
 	test_touches();
+	test_ended_names();
 	test_life(bpf);
 	test_no_hooks();
 	test_ticks_found();
