@@ -77,6 +77,11 @@ static bool keeps_heap(const struct comm_sites *sites, uint32_t site)
 		comm_sites_function_at(sites, comm_sites_at(sites, site)->function)->name);
 }
 
+bool comm_resolver_keeps_heap(const struct comm_resolver *resolver, uint32_t site)
+{
+	return keeps_heap(resolver->identity->sites, site);
+}
+
 bool comm_resolver_precise(const struct comm_resolver *r, uint32_t tgid, uint32_t tid,
 			   uint32_t region, uint64_t now_ns, const struct comm_precise *from,
 			   struct comm_access *ret)

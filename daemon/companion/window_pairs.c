@@ -22,8 +22,8 @@ void comm_window_pairs_deinit(struct comm_window_pairs *pairs)
 void comm_window_pairs_clear(struct comm_window_pairs *pairs)
 {
 	pairs->n_pairs = 0;
-	pairs->n_reads = 0;
-	pairs->known = false;
+	pairs->n_reads = pairs->n_writes = 0;
+	pairs->known = pairs->are_of_one = false;
 	pairs->write = (struct comm_window_access){0};
 }
 
@@ -72,6 +72,10 @@ void comm_window_pairs_access(struct comm_window_pairs *pairs,
 		count_read(pairs, access);
 	if (!(access->flags & COMM_ACCESS_WRITE))
 		return;
+	/* Of one write nobody knows whether others write, too. */
+	pairs->are_of_one = pairs->write.flags && is_same_code(&pairs->write, access) &&
+			    (pairs->are_of_one || pairs->n_writes == 1);
+	pairs->n_writes++;
 	pairs->write = *access;
 	pairs->known = true;
 }
@@ -105,7 +109,7 @@ static void tell_drawn(const struct comm_window_pairs *pairs, const struct comm_
 	event->fed.read_tgid = word->tgid;
 	event->fed.read_tid = word->tid;
 	event->fed.stands_for = word->stands_for;
-	if (pairs->write.flags) {
+	if (pairs->are_of_one) {
 		set_write(event, word, &pairs->write);
 		return;
 	}

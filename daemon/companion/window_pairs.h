@@ -35,6 +35,8 @@ struct comm_window_pairs {
 	struct comm_window_pair *pair;
 	uint32_t n_pairs, capacity;
 	uint64_t n_reads;		 /* of all pairs */
+	uint64_t n_writes;		 /* that were seen */
+	bool are_of_one;		 /* several, all by one instruction in one thread */
 	bool known;			 /* last_write is the last one until now */
 	struct comm_window_access write; /* the last one that was seen; flags 0: none was */
 };
@@ -53,8 +55,9 @@ void comm_window_pairs_gap(struct comm_window_pairs *pairs);
 
 /*
  * Pushes the window's COMM_EV_FED events, which share what the word stands for by their reads.  Where only
- * writes were seen the last of them is taken to be what the drawn read finds (read_ns is 0: nobody
- * saw it); where none was, nobody wrote: one event with write.flags 0.
+ * writes were seen, several and all of one instruction in one thread, they are taken to be what the drawn read finds
+ * (read_ns is 0: nobody saw it): the next write after a read need not be of who wrote last before it.  Else the writer is
+ * not known: one event with write.flags 0.
  */
 void comm_window_pairs_tell(const struct comm_window_pairs *pairs,
 			    const struct comm_live_word *word, uint32_t window,

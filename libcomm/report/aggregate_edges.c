@@ -203,6 +203,25 @@ static int sum_groups(struct comm_aggregate *aggregate, struct making *making)
 	return code;
 }
 
+/* Of each edge what its reading end reads of writers that are not known; make_edge() has made all nodes. */
+static int find_unknown(struct comm_aggregate *aggregate, size_t n_edges)
+{
+	struct comm_report_stated *stated = aggregate->whole->edges;
+	const struct comm_node *nodes = aggregate->whole->nodes;
+	double *unknown = calloc(aggregate->report->n_nodes + 1, sizeof(*unknown));
+
+	if (!unknown)
+		return -ENOMEM;
+	for (size_t i = 0; i < n_edges; i++)
+		if (nodes[stated[i].edge.from].other)
+			unknown[stated[i].edge.to] += stated[i].edge.bytes;
+	for (size_t i = 0; i < n_edges; i++)
+		if (!nodes[stated[i].edge.from].other)
+			stated[i].estimate.unknown_bytes = unknown[stated[i].edge.to];
+	free(unknown);
+	return 0;
+}
+
 static int make_edges(struct comm_aggregate *aggregate, struct making *making)
 {
 	struct comm_report *report = aggregate->report;
@@ -215,6 +234,8 @@ static int make_edges(struct comm_aggregate *aggregate, struct making *making)
 	code = sum_groups(aggregate, making);
 	for (size_t i = 0; i < making->edges.n && !code; i++)
 		code = make_edge(aggregate, making, i, &aggregate->whole->edges[i]);
+	if (!code && !report->exact)
+		code = find_unknown(aggregate, making->edges.n);
 	if (code)
 		return code;
 	for (size_t i = 0; i < making->edges.n; i++)

@@ -121,6 +121,12 @@ static double others_variance(const struct comm_intervals *intervals, const stru
 	return part * part * log1p(variance / (bytes * bytes));
 }
 
+/* What writers that nobody knows may add to an edge, as a part of it. */
+static double unknown_part(const struct comm_estimate *e)
+{
+	return e->bytes > 0 ? e->unknown_bytes / e->bytes : 0;
+}
+
 void comm_intervals_of(const struct comm_intervals *intervals, const struct comm_estimate *estimate,
 		       double *low, double *high, double *spread)
 {
@@ -137,7 +143,7 @@ void comm_intervals_of(const struct comm_intervals *intervals, const struct comm
 	/* An edge cannot have more bytes than its reader reads from all writers together. */
 	most = fmax(estimate->bytes, estimate->read_bytes) * exp(intervals->z * sqrt(own + common));
 	*low = estimate->bytes / factor;
-	*high = fmin(estimate->bytes * factor, most);
+	*high = fmin(estimate->bytes * factor + estimate->unknown_bytes, most);
 	*spread = exp(intervals->z * sqrt(own + confusion(model, estimate) +
 					  others_variance(intervals, estimate)));
 }
@@ -161,7 +167,7 @@ void comm_intervals_state(const struct comm_intervals *intervals,
 		return;
 	comm_intervals_of(intervals, estimate, &ret->low, &ret->high, &spread);
 	ret->share_low = share / spread;
-	ret->share_high = fmin(1, share * spread);
+	ret->share_high = fmin(1, share * (spread + unknown_part(estimate)));
 	ret->noise = noise_of(intervals, estimate);
 }
 
@@ -174,10 +180,11 @@ bool comm_intervals_resolve(const struct comm_intervals *intervals,
 	    100 * estimate->guess_bytes > COMM_RESOLVED_COARSE_PCT * estimate->bytes)
 		return false;
 	/*
-	 * What confusion leaves to sampling of the interval's width: of the bytes, or of the share,
-	 * which ends at 1.
+	 * What confusion leaves to sampling of the interval's width: of the bytes, which end where unknown
+	 * writers' are added, or of the share, which ends at 1.
 	 */
-	widest = log(COMM_RESOLVED_RATIO) / 2 / intervals->z90;
+	widest = log(COMM_RESOLVED_RATIO / (1 + unknown_part(estimate))) / 2 / intervals->z90;
+	widest = fmax(0, widest);
 	left = widest * widest;
 	widest = fmax(0, log(COMM_RESOLVED_RATIO * estimate->share)) / intervals->z90;
 	left = fmax(left, widest * widest - others_variance(intervals, estimate)) -

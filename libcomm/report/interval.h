@@ -43,7 +43,8 @@ struct comm_estimate {
 	 * last is told by how often each is met: all else that it reads may be of the partner, and this too.
 	 */
 	double in_turns;
-	double doubt_bytes; /* of bytes: how unsure the estimator is of who wrote them (edge.h) */
+	double doubt_bytes;   /* of bytes: how unsure the estimator is of who wrote them (edge.h) */
+	double unknown_bytes; /* that the same end reads of writers nobody knows: this one's, maybe */
 	uint64_t samples;
 	uint64_t slices; /* in which it was seen */
 	struct comm_block_sums sums;

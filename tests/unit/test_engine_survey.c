@@ -85,6 +85,19 @@ static void pairs_of_windows(void **state)
 	assert_true(world.last_edge.src_thread != world.last_edge.dst_thread);
 }
 
+/* Who frees a block writes into it what the allocator reads when it gives it away: that feeds nobody. */
+static void what_an_allocator_reads(void **state)
+{
+	struct comm_event event = fed_of(HEAP, HEAP, 1, 3);
+
+	(void)state;
+	event.fed.read.ip = ALLOCATES;
+	give(&event);
+	assert_int_equal(first_slice()->watched.watches, 0);
+	assert_int_equal(world.n_edges, 0);
+	assert_lost(COMM_LOSS_MAX, 0);
+}
+
 static void code_of_a_writer_is_not_told(void **state)
 {
 	struct comm_event event = fed_of(HEAP, HEAP, 1, 3);
@@ -188,6 +201,7 @@ int main(void)
 		TEST(words_are_summed_by_class),
 		TEST(words_that_say_nothing),
 		TEST(pairs_of_windows),
+		TEST(what_an_allocator_reads),
 		TEST(code_of_a_writer_is_not_told),
 		TEST(a_write_elsewhere),
 		TEST(code_of_a_writer_is_guessed),

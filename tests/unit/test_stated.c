@@ -173,6 +173,44 @@ static void test_first_write(void **state)
 	}
 }
 
+static double unknown_bytes;
+
+/* What a reader reads is of one writer, and of code that nobody knows. */
+static size_t beside_unknown(int slice, struct comm_edge *edges)
+{
+	(void)slice;
+	edges[0] = flow(STEADY, READER, 1000, 100);
+	edges[1] = flow(OTHER, READER, unknown_bytes, 100);
+	edges[2] = flow(SHORT_LIVED, SECOND_READER, 3000, 100);
+	return 3;
+}
+
+/* Unknown code may be the known one: of the known part alone no interval is stated that ends below both. */
+static void test_beside_unknown(void **state)
+{
+	(void)state;
+	names->function[names->site[1 + OTHER].function] =
+		(struct comm_function){"(other)", "", "", 0, false};
+	for (size_t i = 0; i < 3; i++) {
+		static const double bytes[] = {1, 100, 2900};
+		const struct comm_report_edge *edge = NULL;
+		struct comm_report *report;
+
+		unknown_bytes = bytes[i];
+		write_run(20, beside_unknown);
+		report = ask((struct comm_query){.by = "function"});
+		for (size_t j = 0; j < report->n_edges; j++)
+			if (fabs(comm_report_edge_at(report, j)->share * (4000 + bytes[i]) - 1000) <
+			    1)
+				edge = comm_report_edge_at(report, j);
+		assert_non_null(edge);
+		assert_true(edge->resolved == (i < 2));
+		assert_true(edge->share_high >= edge->share * (1 + bytes[i] / 1000));
+		assert_true(edge->high >= edge->bytes + bytes[i] * 20);
+		comm_report_free(report);
+	}
+}
+
 /* The load changes in the course of the run: no reason to doubt it. */
 static size_t first_phase(int slice, struct comm_edge *edges)
 {
@@ -666,6 +704,7 @@ int main(void)
 		TEST(test_one_half),
 		TEST(test_short_lived_threads),
 		TEST(test_first_write),
+		TEST(test_beside_unknown),
 		TEST(test_phases),
 		TEST(test_one_burst),
 		TEST(test_few_bursts),
