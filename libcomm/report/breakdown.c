@@ -175,6 +175,15 @@ static void confused(const struct comm_report_whole *whole, double share, double
 	*ret_above = fmax(least, (share + rest) * share / (share + rest / factor) - share);
 }
 
+/*
+ * What so many windows may miss by chance: at 90 %, 3 in so many ("rule of three").  Where all of them say the same
+ * they do not differ, which is no reason to be sure of more.
+ */
+static double none_of(uint64_t windows, double confidence)
+{
+	return windows ? fmin(1, -log((1 - confidence) / 2) / (double)windows) : 1;
+}
+
 /* The interval of a share: a ratio of two sums over the blocks, and what is confused. */
 static void bound(const struct comm_breakdown *breakdown, const struct comm_blocks *blocks,
 		  const struct comm_block_sums *all, const struct comm_report_whole *whole,
@@ -196,6 +205,10 @@ static void bound(const struct comm_breakdown *breakdown, const struct comm_bloc
 	if (which == COMM_PART_OTHERS || which == COMM_PART_SELF || which == COMM_PART_WITHIN)
 		confused(whole, part->share, breakdown->doubt_bytes / report->read_bytes, &below,
 			 &above);
+	if (whole->by_chance) {
+		below = fmax(below, none_of(report->windows, report->confidence));
+		above = fmax(above, none_of(report->windows, report->confidence));
+	}
 	part->share_low = fmax(0, part->share - hypot(half, below));
 	part->share_high = fmin(1, part->share + hypot(half, above));
 	part->resolved =

@@ -64,6 +64,11 @@ says stdout 'Communication between threads'
 says stdout '420 windows on fresh data: --fresh'
 expect 0 "$ctl" report -v --store watched.db --json
 is "$(jq -c '[.range.basis, .range.windows, (.edges | length > 0)]' stdout)" '["estimated",420,false]' "the estimator's, in JSON"
+# 30 windows that say the same leave 3 in so many unknown
+cp watched.db alike.db && sqlite3 alike.db "UPDATE slice SET watches = CASE WHEN start_ns = (SELECT min(start_ns) FROM slice) THEN 30 ELSE 0 END" ||
+	exit 1
+expect 0 "$ctl" report --store alike.db --fresh --json
+is "$(jq -c '[.account[0] | .share, .share_low, .share_high | . * 100 | round]' stdout)" '[25,15,35]' "what windows say alike is no surer than how many they are"
 # Of 192 without one, 3 in so many at most, at 95 %
 cp watched.db few.db && sqlite3 few.db "UPDATE slice SET bursts = CASE WHEN start_ns = (SELECT min(start_ns) FROM slice) THEN 192 ELSE 0 END" ||
 	exit 1
