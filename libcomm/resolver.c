@@ -3,7 +3,10 @@
 
 #include "allocation.h"
 
-enum { WORD_BYTES = 8 }; /* of an access of unknown size: up to the word's end */
+enum {
+	WORD_BYTES = 8, /* of an access of unknown size: up to the word's end */
+	HUGE_PAGE_BYTES = 2 << 20,
+};
 
 /* Edges name the objects of reads alone. */
 static struct comm_block_object block_at(const struct comm_resolver *r, struct comm_space *space,
@@ -18,6 +21,13 @@ static struct comm_block_object block_at(const struct comm_resolver *r, struct c
 	if (block.unread)
 		comm_open_slice_lose(r->slice, COMM_LOSS_BLOCKS, 1);
 	return block;
+}
+
+/* Its neighbours are other variables, so who touches memory nearby says nothing of it. */
+static bool is_small_variable(const struct comm_object *object)
+{
+	return (object->kind == COMM_OBJECT_STATIC || object->kind == COMM_OBJECT_DATA) &&
+	       object->size_bytes < HUGE_PAGE_BYTES;
 }
 
 bool comm_resolver_access(const struct comm_resolver *r, struct comm_space *space,
@@ -40,9 +50,9 @@ bool comm_resolver_access(const struct comm_resolver *r, struct comm_space *spac
 	ret->flags = from->flags;
 	if (comm_space_is_constant(space, from->addr))
 		ret->flags |= COMM_ACCESS_CONSTANT;
-	if (comm_space_is_file(space, from->addr))
-		ret->flags |= COMM_ACCESS_OF_FILE;
 	object = comm_objects_at(r->identity->objects, ret->object);
+	if (comm_space_is_file(space, from->addr) || is_small_variable(object))
+		ret->flags |= COMM_ACCESS_OF_FILE;
 	if (object->kind == COMM_OBJECT_STACK && object->thread_tid == tid)
 		ret->flags |= COMM_ACCESS_OWN_STACK;
 	ret->insn = from->insn;

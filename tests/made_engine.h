@@ -28,6 +28,8 @@ enum {
 	ALLOCATES = TEXT + 16, /* one of an allocator */
 	CLEARS = TEXT + 24,    /* one of memset() */
 	UNREADABLE = 0x401000,
+	DATA = 0x580000,
+	BSS = 0x581000, /* behind the file's data */
 	HEAP = 0x600000,
 	SHARED = 0x700000,
 	STACK = 0x800000,
@@ -52,6 +54,21 @@ static struct comm_mapping mappings[] = {
 	 .kind = COMM_MAP_FILE,
 	 .path = "/bin/made",
 	 .file = 1},
+	{.start = DATA,
+	 .end = BSS,
+	 .dev = 1,
+	 .ino = 2,
+	 .readable = true,
+	 .writable = true,
+	 .kind = COMM_MAP_FILE,
+	 .path = "/bin/made",
+	 .file = 1},
+	{.start = BSS,
+	 .end = BSS + PAGE,
+	 .readable = true,
+	 .writable = true,
+	 .kind = COMM_MAP_ANON,
+	 .path = ""},
 	{.start = HEAP,
 	 .end = HEAP + 4 * PAGE,
 	 .readable = true,
@@ -89,6 +106,7 @@ static struct world {
 	int maps_asked, names_asked, blocks_asked;
 	struct comm_blocks_found blocks;
 	int blocks_err;
+	uint64_t variable_bytes; /* of the variable at BSS; 0: there is none */
 
 	struct comm_est_config config;
 	int create_err, burst_err, sched_err, slice_err;
@@ -180,8 +198,11 @@ static inline int blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_bl
 static inline int data(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,
 		       struct comm_static *ret)
 {
-	(void)ctx, (void)tgid, (void)m, (void)addr, (void)ret;
-	return -ENOENT;
+	(void)ctx, (void)tgid, (void)m;
+	*ret = (struct comm_static){
+		.name = "variable", .module = "made", .build_id = "", .start = BSS};
+	ret->end = ret->start + world.variable_bytes;
+	return addr - BSS < world.variable_bytes ? 0 : -ENOENT;
 }
 
 static inline int thread_name(void *ctx, uint32_t tgid, uint32_t tid, char name[16])

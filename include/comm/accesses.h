@@ -70,7 +70,8 @@ enum comm_accesses_flags {
 	COMM_ACCESSES_KERNEL = 1 << 4,	  /* done by the kernel for the thread */
 	COMM_ACCESSES_OWN_STACK = 1 << 5, /* in the stack of the thread that accesses */
 	COMM_ACCESSES_CONSTANT = 1 << 6,  /* in memory that no thread of the process can write */
-	COMM_ACCESSES_FILE = 1 << 7,	  /* in a private page of a file, or in no known mapping */
+	/* In a private page of a file, in a variable of less than 2 MiB, or in no known mapping. */
+	COMM_ACCESSES_FILE = 1 << 7,
 };
 
 /* By what the address is known. */

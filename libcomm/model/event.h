@@ -171,8 +171,8 @@ enum comm_access_flags {
 	COMM_ACCESS_OWN_STACK = 1 << 8, /* by the engine: in the accessing thread's own stack */
 	/* By the engine: in what the thread that created this one wrote for it, and nobody later. */
 	COMM_ACCESS_BY_CREATOR = 1 << 9,
-	COMM_ACCESS_OF_FILE =
-		1 << 10, /* by the engine: in a file's private pages, or in no known mapping */
+	/* By the engine: in a file's private pages, in a variable of less than 2 MiB, or in no known mapping. */
+	COMM_ACCESS_OF_FILE = 1 << 10,
 	/* KCOPY: its period is the sample's, as an ACCESS's; else, if not 0, how many such copies were counted. */
 	COMM_ACCESS_BY_TIME = 1 << 11,
 };

@@ -110,6 +110,28 @@ static void constants(void **state)
 	assert_int_equal(world.access[0].flags, COMM_ACCESS_READ);
 }
 
+/* Who touches memory beside a variable touches another one; a large array has neighbours of its own. */
+static void variables(void **state)
+{
+	static const uint64_t bytes[] = {PAGE, 4 << 20};
+	struct comm_sample sample = sample_at(TEXT);
+
+	(void)state;
+	memcpy(world.text, "\x48\x8b\x03", 3); /* mov rax,[rbx] */
+	sample.reg[COMM_RBX] = BSS + 64;
+	for (size_t i = 0; i < 2; i++) {
+		if (i) {
+			teardown(state);
+			setup(state);
+			memcpy(world.text, "\x48\x8b\x03", 3);
+		}
+		world.variable_bytes = bytes[i];
+		give_sample(START, FIRST, &sample);
+		assert_int_equal(world.access[0].flags,
+				 COMM_ACCESS_READ | (i ? 0 : COMM_ACCESS_OF_FILE));
+	}
+}
+
 /* The address of one access is not known, so known accesses of the same ip count for it. */
 static void known_share(void **state)
 {
@@ -658,6 +680,7 @@ int main(void)
 		TEST(samples_become_bursts),
 		TEST(known_share),
 		TEST(constants),
+		TEST(variables),
 		TEST(created_threads),
 		TEST(samples_behind_a_system_call),
 		TEST(samples_that_say_nothing),
