@@ -88,15 +88,10 @@ $(O)/libcommprof.a: $(LIBRARY_O)
 	$(Q)$(AR) rcs $@ $^
 
 # BPF: .bpf.c -> .bpf.o -> .skel.h
-$(O)/bpf/vmlinux.h:
-	@mkdir -p $(@D)
-	$(say) BTF $@
-	$(Q)$(BPFTOOL) btf dump file /sys/kernel/btf/vmlinux format c > $@
-
-$(O)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) $(O)/bpf/vmlinux.h
+$(O)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h)
 	@mkdir -p $(@D)
 	$(say) BPF $@
-	$(Q)$(CLANG) -g -O2 -target bpf $(BPF_CF) -D__TARGET_ARCH_x86 -I$(O)/bpf -Ibpf -idirafter /usr/include/x86_64-linux-gnu -c $< -o $@
+	$(Q)$(CLANG) -g -O2 -target bpf $(BPF_CF) -D__TARGET_ARCH_x86 -Ibpf -idirafter /usr/include/x86_64-linux-gnu -c $< -o $@
 
 # Atomic exchange.
 $(O)/bpf/switch_look.bpf.o: BPF_CF := -mcpu=v3
