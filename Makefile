@@ -9,6 +9,7 @@ endif
 CLANG ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
 WERROR ?=
 
 # What a command that failed began to write is no target.
@@ -312,14 +313,18 @@ bench-built: all $(BENCH) $(O)/bench/load $(O)/bench/gaps $(O)/bench/rings $(O)/
 
 version = $(shell sed -n 's/^.define COMM_VERSION "\(.*\)"/\1/p' include/comm/version.h)
 to := $(DESTDIR)$(PREFIX)
+lib_to := $(DESTDIR)$(LIBDIR)
+# -s, of install-strip.
+STRIPPED ?=
 
 install: all
-	install -d $(to)/bin $(to)/lib/pkgconfig $(to)/include/comm $(to)/share/man/man1 $(to)/share/man/man3
-	install -m 755 $(O)/commd $(O)/commctl $(to)/bin
-	install -m 755 $(O)/libcommprof.so.0 $(to)/lib
-	ln -sf libcommprof.so.0 $(to)/lib/libcommprof.so
-	install -m 644 $(O)/libcommprof.a $(to)/lib
-	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(version)|' packaging/commprof.pc.in > $(to)/lib/pkgconfig/commprof.pc
+	install -d $(to)/bin $(lib_to)/pkgconfig $(to)/include/comm $(to)/share/man/man1 $(to)/share/man/man3
+	install $(STRIPPED) -m 755 $(O)/commd $(O)/commctl $(to)/bin
+	install $(STRIPPED) -m 755 $(O)/libcommprof.so.0 $(lib_to)
+	ln -sf libcommprof.so.0 $(lib_to)/libcommprof.so
+	install -m 644 $(O)/libcommprof.a $(lib_to)
+	sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|; s|@VERSION@|$(version)|' \
+		packaging/commprof.pc.in > $(lib_to)/pkgconfig/commprof.pc
 	install -m 644 $(wildcard include/comm/*.h) $(to)/include/comm
 	install -d $(to)/share/commprof/bindings
 	install -m 644 $(wildcard bindings/*) $(to)/share/commprof/bindings
@@ -336,6 +341,29 @@ install: all
 	install -d $(to)/lib/systemd/system
 	sed 's|@bindir@|$(PREFIX)/bin|' packaging/commd@.service > $(to)/lib/systemd/system/commd@.service
 
+install-strip:
+	+@$(MAKE) --no-print-directory STRIPPED=-s install
+
+# What install puts there, and the folders that are ours alone.  The parts that have an install-PART of their own say what
+# it installs in INSTALLED and INSTALLED_LIB.
+INSTALLED += $(addprefix bin/,commd commctl) $(wildcard include/comm/*.h) \
+	$(addprefix share/,$(patsubst %,commprof/%,$(wildcard bindings/*)) $(patsubst man/%,man/man1/%,$(wildcard man/*.1)) \
+	$(patsubst man/%,man/man3/%,$(wildcard man/*.3)) $(addprefix bash-completion/completions/,commd commctl) \
+	zsh/site-functions/_commprof $(addprefix fish/vendor_completions.d/,commd.fish commctl.fish)) \
+	$(addprefix lib/,sysusers.d/commprof.conf tmpfiles.d/commprof.conf systemd/system/commd@.service)
+INSTALLED_LIB += libcommprof.so.0 libcommprof.so libcommprof.a pkgconfig/commprof.pc
+
+uninstall:
+	rm -f $(addprefix $(to)/,$(INSTALLED)) $(addprefix $(lib_to)/,$(INSTALLED_LIB))
+	for folder in $(addprefix $(to)/,include/comm share/commprof/bindings share/commprof lib/commprof); do \
+		[ ! -d $$folder ] || rmdir --ignore-fail-on-non-empty $$folder || exit; \
+	done
+
+# The sources that are committed; each file has the time of the commit, so that the tar is the same another time.
+dist:
+	@mkdir -p $(O)/dist
+	git archive --format=tar --prefix=commprof-$(version)/ HEAD | gzip -9 -n > $(O)/dist/commprof-$(version).tar.gz
+
 # How each file is compiled, for editors: what make says that it would do.
 compile_commands.json:
 	@$(MAKE) -nB --no-print-directory V=1 all $(UNIT) | awk -v folder='$(CURDIR)' ' \
@@ -347,7 +375,9 @@ compile_commands.json:
 
 define HELP
 make all              build commd, commctl and libcommprof into $(O)/; so does make alone
-make install          into DESTDIR and PREFIX (/usr/local)
+make install          into DESTDIR and PREFIX (/usr/local), libraries into LIBDIR (PREFIX/lib)
+make install-strip    the same without debug information; make uninstall: removes what install puts there
+make dist             the sources that are committed, as a tar in $(O)/dist
 make clean            remove $(O)/
 make help             these lines
 make demo             build, profile two live programs, print what commctl says (as root; installs what is missing)
@@ -395,5 +425,5 @@ print-incs:
 print-libs:
 	@echo $(LIBS_libcomm)
 
-.PHONY: compile_commands.json quick all unit sanitize fuzz fuzz-long check check-built programs-built demo pictures bench bench-built install help clean deps-%
+.PHONY: compile_commands.json quick all unit sanitize fuzz fuzz-long check check-built programs-built demo pictures bench bench-built install install-strip uninstall dist help clean deps-%
 .SECONDARY:

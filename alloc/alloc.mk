@@ -10,7 +10,9 @@ install: install-alloc
 
 install-alloc: $(ALLOC)
 	install -d $(DESTDIR)$(PREFIX)/lib/commprof
-	install -m 755 $(ALLOC) $(DESTDIR)$(PREFIX)/lib/commprof
+	install $(STRIPPED) -m 755 $(ALLOC) $(DESTDIR)$(PREFIX)/lib/commprof
+
+INSTALLED += lib/commprof/$(notdir $(ALLOC))
 
 -include $(ALLOC_O:.o=.d)
 

@@ -10,7 +10,9 @@ install: install-collect
 
 install-collect: $(COLLECT)
 	install -d $(DESTDIR)$(PREFIX)/lib/commprof
-	install -m 755 $(COLLECT) $(DESTDIR)$(PREFIX)/lib/commprof
+	install $(STRIPPED) -m 755 $(COLLECT) $(DESTDIR)$(PREFIX)/lib/commprof
+
+INSTALLED += lib/commprof/$(notdir $(COLLECT))
 
 -include $(COLLECT_O:.o=.d)
 

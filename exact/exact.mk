@@ -40,6 +40,8 @@ install-exact: exact
 	install -m 755 $(VGTOOL_TOOL) $(VGTOOL_PRELOAD) $(DESTDIR)$(PREFIX)/lib/commprof
 	install -m 644 $(VGTOOL_STOCK) $(DESTDIR)$(PREFIX)/lib/commprof
 
+INSTALLED += $(addprefix lib/commprof/,$(notdir $(VGTOOL_TOOL) $(VGTOOL_PRELOAD) $(VGTOOL_STOCK)))
+
 -include $(VGTOOL_O:.o=.d) $(O)/exact/preload.d
 
 $(O)/exact/%.o: exact/%.c

@@ -4,6 +4,7 @@
 O ?= .output
 CC ?= gcc
 CFLAGS ?= -O2 -g
+LIBDIR ?= $(PREFIX)/lib
 Q ?= $(if $(V),,@)
 say ?= @printf '  %-7s %s\n'
 
@@ -22,9 +23,12 @@ all: libcomm-exact
 install: install-libcomm-exact
 
 install-libcomm-exact: libcomm-exact
-	install -d $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include/comm
-	install -m 644 $(O)/libcomm-exact.a $(DESTDIR)$(PREFIX)/lib
+	install -d $(DESTDIR)$(LIBDIR) $(DESTDIR)$(PREFIX)/include/comm
+	install -m 644 $(O)/libcomm-exact.a $(DESTDIR)$(LIBDIR)
 	install -m 644 exact/tsan/exact.h $(DESTDIR)$(PREFIX)/include/comm
+
+INSTALLED += include/comm/exact.h
+INSTALLED_LIB += libcomm-exact.a
 
 -include $(EXACT_O:.o=.d)
 
