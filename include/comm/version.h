@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The version of all of commprof.  What cannot include this file says the same, and
- * tests/static/version.sh checks it: kmod/ (dkms builds it alone) and the manual pages.
+ * tests/static/version.sh checks it: kmod/ (dkms builds it alone), and documents that name its folder.
  */
 #ifndef COMM_VERSION_H
 #define COMM_VERSION_H

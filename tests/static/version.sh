@@ -9,10 +9,12 @@ says() { # NAME WHAT-IT-SAYS
 }
 says kmod/dkms.conf "$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' kmod/dkms.conf)"
 says kmod/main.c "$(sed -n 's/^MODULE_VERSION("\(.*\)");$/\1/p' kmod/main.c)"
-says kmod/README.md "$(sed -n 's#.*dkms install commprof/\([^ ]*\).*#\1#p' kmod/README.md)"
-for page in man/*.[13]; do
-  says "$page" "$(sed -n 's/^\.TH [^ ]* [13] "" "commprof \([^"]*\)" .*$/\1/p' "$page")"
+for document in kmod/README.md docs/operate/lockdown.md; do
+  says $document "$(sed -n 's#.*dkms install commprof/\([0-9.]*\).*#\1#p' $document)"
 done
+named=$(git grep -lwF "$version" -- '*.md' man packaging ':!CHANGELOG.md' ':!kmod/README.md' ':!docs/operate/lockdown.md')
+[ -z "$named" ]
+result $? "no other document, and no package, names it: $(xargs <<<"$named")"
 for program in commd commctl; do
   says "$program --version" "$("$O/$program" --version | sed -n "s/^$program (commprof) //p")"
 done
