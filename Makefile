@@ -16,6 +16,9 @@ WERROR ?=
 .DELETE_ON_ERROR:
 
 CFLAGS ?= -O2 -g
+LF = $(LDFLAGS)
+# -ffile-prefix-map=... also of what is not compiled with CFLAGS, for packages that are the same wherever they are built.
+PATHS_CF ?=
 Q := $(if $(V),,@)
 say = @printf '  %-7s %s\n'
 CF := -std=gnu11 -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wshadow -fno-strict-aliasing \
@@ -27,7 +30,7 @@ ifneq ($(SANITIZE),)
 # With the sanitizers' checks, gcc's -Wformat-truncation has false positives.
 CF += -Wno-format-truncation
 CF += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-LF := -fsanitize=address,undefined
+LF += -fsanitize=address,undefined
 else
 CF += -D_FORTIFY_SOURCE=2
 endif
@@ -92,7 +95,7 @@ $(O)/libcommprof.a: $(LIBRARY_O)
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h)
 	@mkdir -p $(@D)
 	$(say) BPF $@
-	$(Q)$(CLANG) -g -O2 -target bpf $(BPF_CF) -D__TARGET_ARCH_x86 -Ibpf -idirafter /usr/include/x86_64-linux-gnu -c $< -o $@
+	$(Q)$(CLANG) -g -O2 -target bpf $(PATHS_CF) $(BPF_CF) -D__TARGET_ARCH_x86 -Ibpf -idirafter /usr/include/x86_64-linux-gnu -c $< -o $@
 
 # Atomic exchange.
 $(O)/bpf/switch_look.bpf.o: BPF_CF := -mcpu=v3
@@ -364,6 +367,14 @@ dist:
 	@mkdir -p $(O)/dist
 	git archive --format=tar --prefix=commprof-$(version)/ HEAD | gzip -9 -n > $(O)/dist/commprof-$(version).tar.gz
 
+# Packages are of what is committed, too, and compiled anew.
+deb: deps-deb dist
+	rm -rf $(O)/deb
+	mkdir -p $(O)/deb
+	cp $(O)/dist/commprof-$(version).tar.gz $(O)/deb/commprof_$(version).orig.tar.gz
+	tar -xf $(O)/dist/commprof-$(version).tar.gz -C $(O)/deb
+	env -u O packaging/deb.sh $(O)/deb/commprof-$(version)
+
 # How each file is compiled, for editors: what make says that it would do.
 compile_commands.json:
 	@$(MAKE) -nB --no-print-directory V=1 all $(UNIT) | awk -v folder='$(CURDIR)' ' \
@@ -377,6 +388,7 @@ define HELP
 make all              build commd, commctl and libcommprof into $(O)/; so does make alone
 make install          into DESTDIR and PREFIX (/usr/local), libraries into LIBDIR (PREFIX/lib)
 make install-strip    the same without debug information; make uninstall: removes what install puts there
+make deb              Debian packages of what is committed, into $(O)/deb
 make dist             the sources that are committed, as a tar in $(O)/dist
 make clean            remove $(O)/
 make help             these lines
@@ -425,5 +437,5 @@ print-incs:
 print-libs:
 	@echo $(LIBS_libcomm)
 
-.PHONY: compile_commands.json quick all unit sanitize fuzz fuzz-long check check-built programs-built demo pictures bench bench-built install install-strip uninstall dist help clean deps-%
+.PHONY: compile_commands.json quick all unit sanitize fuzz fuzz-long check check-built programs-built demo pictures bench bench-built install install-strip uninstall dist deb help clean deps-%
 .SECONDARY:

@@ -24,7 +24,7 @@ $(O)/alloc/%.o: alloc/%.c
 
 $(ALLOC): $(ALLOC_O)
 	$(say) LD $@
-	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,defs $^ -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,defs $^ -o $@
 
 .PHONY: install-alloc
 

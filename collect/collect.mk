@@ -24,7 +24,7 @@ $(O)/collect/%.o: collect/%.c
 
 $(COLLECT): $(COLLECT_O)
 	$(say) LD $@
-	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,defs $^ -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,defs $^ -o $@
 
 .PHONY: install-collect
 

@@ -10,7 +10,7 @@ VG_PLATFORM := amd64-linux
 VGTOOL_CF := -std=gnu11 -O2 -g -m64 -Wall -Wextra -Werror=implicit-function-declaration -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wno-unused-parameter -fno-strict-aliasing -fno-builtin -fno-stack-protector -fno-pie \
 	-fomit-frame-pointer -U_FORTIFY_SOURCE -DVGA_amd64=1 -DVGO_linux=1 -DVGP_amd64_linux=1 \
-	-DVGPV_amd64_linux_vanilla=1 -MMD -MP
+	-DVGPV_amd64_linux_vanilla=1 $(PATHS_CF) -MMD -MP
 ifneq ($(WERROR)$(CI),)
 VGTOOL_CF += -Werror
 endif
@@ -60,7 +60,7 @@ $(VGTOOL_TOOL): $(VGTOOL_O)
 $(VGTOOL_PRELOAD): exact/preload.c exact/mark.h
 	@mkdir -p $(@D)
 	$(say) LD $@
-	$(Q)$(CC) -O2 -g -m64 -fpic -fno-builtin -fno-stack-protector -Wall -isystem $(VG_INC)/.. -Iexact \
+	$(Q)$(CC) -O2 -g -m64 -fpic -fno-builtin -fno-stack-protector -Wall $(PATHS_CF) -isystem $(VG_INC)/.. -Iexact \
 		-nodefaultlibs -shared -Wl,-z,interpose,-z,initfirst $< -o $@
 
 $(VGTOOL_STOCK): $(O)/exact/%: $(VG_LIBEXEC)/%
