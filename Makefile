@@ -367,13 +367,18 @@ dist:
 	@mkdir -p $(O)/dist
 	git archive --format=tar --prefix=commprof-$(version)/ HEAD | gzip -9 -n > $(O)/dist/commprof-$(version).tar.gz
 
-# Packages are of what is committed, too, and compiled anew.
+# Packages are of what is committed, too, and compiled anew: into $(O)/deb and $(O)/rpm.
 deb: deps-deb dist
 	rm -rf $(O)/deb
 	mkdir -p $(O)/deb
 	cp $(O)/dist/commprof-$(version).tar.gz $(O)/deb/commprof_$(version).orig.tar.gz
 	tar -xf $(O)/dist/commprof-$(version).tar.gz -C $(O)/deb
 	env -u O packaging/deb.sh $(O)/deb/commprof-$(version)
+
+rpm: deps-rpm dist
+	rm -rf $(O)/rpm
+	env -u MAKEFLAGS -u MAKELEVEL -u O rpmbuild -bb --nodeps --define '_topdir $(abspath $(O))/rpm' \
+		--define '_sourcedir $(abspath $(O))/dist' packaging/commprof.spec
 
 # How each file is compiled, for editors: what make says that it would do.
 compile_commands.json:
@@ -388,7 +393,7 @@ define HELP
 make all              build commd, commctl and libcommprof into $(O)/; so does make alone
 make install          into DESTDIR and PREFIX (/usr/local), libraries into LIBDIR (PREFIX/lib)
 make install-strip    the same without debug information; make uninstall: removes what install puts there
-make deb              Debian packages of what is committed, into $(O)/deb
+make deb              Debian packages into $(O)/deb; make rpm: RPM packages into $(O)/rpm; of what is committed
 make dist             the sources that are committed, as a tar in $(O)/dist
 make clean            remove $(O)/
 make help             these lines
@@ -437,5 +442,5 @@ print-incs:
 print-libs:
 	@echo $(LIBS_libcomm)
 
-.PHONY: compile_commands.json quick all unit sanitize fuzz fuzz-long check check-built programs-built demo pictures bench bench-built install install-strip uninstall dist deb help clean deps-%
+.PHONY: compile_commands.json quick all unit sanitize fuzz fuzz-long check check-built programs-built demo pictures bench bench-built install install-strip uninstall dist deb rpm help clean deps-%
 .SECONDARY:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Installs the missing ones of the Debian packages that a make target needs:
-# packaging/deps.sh build|demo|check|bench|deb
+# packaging/deps.sh build|demo|check|bench|deb|rpm
 set -eu
 export LC_ALL=C
 
@@ -9,6 +9,7 @@ build="gcc make pkg-config clang llvm bpftool libc6-dev libbpf-dev libzydis-dev 
        libsqlite3-dev libpfm4-dev libcap-dev libseccomp-dev zlib1g-dev libzstd-dev liblzma-dev libncurses-dev libiberty-dev libmetis-dev"
 demo="redis-server redis-tools"
 deb="dpkg-dev debhelper dh-dkms chrpath valgrind"
+rpm="rpm chrpath valgrind"
 check="$demo procps python3 g++ libcmocka-dev libclang-rt-14-dev clang-format clang-tidy cppcheck sqlite3 xz-utils
        pigz jq util-linux gdb valgrind git binutils file bc flex bison libssl-dev
        chromium qemu-system-x86 busybox-static cpio kmod dkms pahole sparse coccinelle perl linux-perf lz4 zstd
@@ -22,7 +23,8 @@ demo) want="$build $demo" ;;
 check) want="$build $check" ;;
 bench) want="$build $bench" ;;
 deb) want="$build $deb" ;;
-*) echo "usage: $0 build|demo|check|bench|deb" >&2; exit 2 ;;
+rpm) want="$build $rpm" ;;
+*) echo "usage: $0 build|demo|check|bench|deb|rpm" >&2; exit 2 ;;
 esac
 
 missing=
