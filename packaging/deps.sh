@@ -10,7 +10,7 @@ build="gcc make pkg-config clang llvm bpftool libc6-dev libbpf-dev libzydis-dev 
 demo="redis-server redis-tools"
 deb="dpkg-dev debhelper dh-dkms chrpath valgrind"
 rpm="rpm chrpath valgrind"
-check="$demo procps python3 g++ libcmocka-dev libclang-rt-14-dev clang-format clang-tidy cppcheck sqlite3 xz-utils
+check="$demo $deb lintian $rpm procps python3 g++ libcmocka-dev libclang-rt-14-dev clang-format clang-tidy cppcheck sqlite3 xz-utils
        pigz jq util-linux gdb valgrind git binutils file bc flex bison libssl-dev
        chromium qemu-system-x86 busybox-static cpio kmod dkms pahole sparse coccinelle perl linux-perf lz4 zstd
        gawk mawk mandoc groff tmux zsh fish graphviz python3-networkx python3-jsonschema
