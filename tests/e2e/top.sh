@@ -38,6 +38,18 @@ shows()
 	return 1
 }
 
+# Waits until a text has gone from the screen.
+goes()
+{
+	local i
+	for ((i = 0; i < 300; i++)); do
+		screen capture-pane -p -t top >shot 2>/dev/null
+		grep -q -e "$1" shot || return 0
+		sleep 0.1
+	done
+	fail "the screen still shows '$1'"
+}
+
 lacks() { grep -q -e "$1" shot && fail "the screen shows '$1'"; }
 
 # start TERM WIDTHxHEIGHT OPTION...
@@ -72,8 +84,8 @@ shows '^NEXT '
 screen send-keys -t top Left
 shows '^run 1  past '
 screen send-keys -t top End o
+goes '^WAITING'
 shows 'processMultibulkBuffer\| > '
-lacks '^WAITING'
 quit
 
 # Where no flow is confirmed, the first screen stands below, and no line is wider than the terminal
