@@ -56,9 +56,9 @@ struct comm_window_read {
 	bool by_creator; /* COMM_ACCESS_BY_CREATOR */
 	/*
 	 * Its burst waits for another thread's write: it writes nothing and reads the same few
-	 * addresses over and over, or such as were met in a burst that does (waited_reads.h).  What is waited for comes with the loop's last read alone, and all
-	 * others find what was there before: neither who wrote it first nor who is seen to write it
-	 * says whose that is.
+	 * addresses over and over, or such as were met in a burst that does (waited_reads.h).  What is
+	 * waited for comes with the loop's last read alone, and all others find what was there before:
+	 * neither who wrote it first nor who is seen to write it says whose that is.
 	 */
 	bool spins;
 };

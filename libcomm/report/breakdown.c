@@ -179,7 +179,7 @@ static void confused(const struct comm_report_whole *whole, double share, double
  * What so many windows may miss by chance: at 90 %, 3 in so many ("rule of three").  Where all of them say the same
  * they do not differ, which is no reason to be sure of more.
  */
-static double none_of(uint64_t windows, double confidence)
+static double alike_windows(uint64_t windows, double confidence)
 {
 	return windows ? fmin(1, -log((1 - confidence) / 2) / (double)windows) : 1;
 }
@@ -191,7 +191,7 @@ static void bound(const struct comm_breakdown *breakdown, const struct comm_bloc
 {
 	const struct comm_report *report = &whole->shown;
 	double variance = comm_blocks_variance(blocks, &breakdown->part[which], all), half;
-	double below = 0, above = 0;
+	double below = 0, above = 0, windows = 0;
 
 	part->share_low = part->share_high = part->share;
 	part->resolved = report->exact;
@@ -205,10 +205,10 @@ static void bound(const struct comm_breakdown *breakdown, const struct comm_bloc
 	if (which == COMM_PART_OTHERS || which == COMM_PART_SELF || which == COMM_PART_WITHIN)
 		confused(whole, part->share, breakdown->doubt_bytes / report->read_bytes, &below,
 			 &above);
-	if (whole->by_chance) {
-		below = fmax(below, none_of(report->windows, report->confidence));
-		above = fmax(above, none_of(report->windows, report->confidence));
-	}
+	if (whole->by_chance)
+		windows = alike_windows(report->windows, report->confidence);
+	below = fmax(below, windows);
+	above = fmax(above, windows);
 	part->share_low = fmax(0, part->share - hypot(half, below));
 	part->share_high = fmin(1, part->share + hypot(half, above));
 	part->resolved =

@@ -137,7 +137,7 @@ static inline void sleeper(void)
 	pause();
 }
 
-/* The last thread that has ended, and when it lived; shared with the test. */
+/* The last thread that was joined, and when it lived; shared with the test. */
 static struct brief {
 	volatile uint32_t tid;
 	volatile uint64_t time_ns;
@@ -161,11 +161,11 @@ static inline void brief_threads(void)
 	pthread_t t;
 
 	for (;;) {
-		if (!pthread_create(&t, NULL, name_itself, &own))
-			pthread_join(t, NULL);
-		/* Joined is not ended yet, for the kernel. */
-		usleep(20000);
+		if (pthread_create(&t, NULL, name_itself, &own))
+			continue;
+		pthread_join(t, NULL);
 		*brief = own;
+		usleep(20000);
 	}
 }
 

@@ -268,7 +268,7 @@ static void test_ended_names(void)
 	struct seen seen = {0};
 	struct session s;
 	struct brief last;
-	bool ok, other, before;
+	bool ok = false, other, before;
 	pid_t pid;
 
 	brief = mmap(NULL, sizeof(*brief), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
@@ -277,10 +277,15 @@ static void test_ended_names(void)
 	if (started(&s, bpf, pid, 0, 1)) {
 		s.sampler->set_rate(s.handle, &untold);
 		s.sampler->drain(s.handle, see, &seen);
-		sleep(1);
-		kill(pid, SIGSTOP);
-		last = *brief;
-		ok = s.sampler->ended_name(s.handle, (uint32_t)pid, last.tid, last.time_ns, name);
+		/* Who was joined has not ended yet for the kernel. */
+		for (int i = 0; i < 600 && !ok; i++) {
+			kill(pid, SIGCONT);
+			usleep(100000);
+			kill(pid, SIGSTOP);
+			last = *brief;
+			ok = s.sampler->ended_name(s.handle, (uint32_t)pid, last.tid, last.time_ns,
+						   name);
+		}
 		other = s.sampler->ended_name(s.handle, (uint32_t)getpid(), last.tid, last.time_ns,
 					      name);
 		before = s.sampler->ended_name(s.handle, (uint32_t)pid, last.tid,
