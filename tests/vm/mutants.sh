@@ -64,24 +64,28 @@ build_bpf() { # tree, its output, C file
 	make -s -C "$1" O="$2" "$2/${3%.c}.o"
 }
 
-# All of them at once, where no two change the same line: then one build is enough.
+# Together all that change other lines than those before them; the rest in the next build.
 all_compile() { # mutant, ...
-	rm -rf "$out/all"
-	mkdir -p "$out/all"
-	cp -r "$tree/." "$out/all"
-	changed=
-	for mutant in "$@"; do
-		apply "$mutant" "$out/all" || return 1
-		changed="$changed $(said file)"
+	left=$*
+	while [ -n "$left" ]; do
+		rm -rf "$out/all"
+		mkdir -p "$out/all"
+		cp -r "$tree/." "$out/all"
+		changed= module= later=
+		for mutant in $left; do
+			if apply "$mutant" "$out/all"; then changed="$changed $(said file)"; else later="$later $mutant"; fi
+		done
+		[ -n "$changed" ] || return 1
+		for file in $(printf '%s\n' $changed | sort -u); do
+			case $file in
+			kmod/*.c) module=$out/all/kmod ;;
+			bpf/*.bpf.c) build_bpf "$out/all" "$out/all-o" "$file" || return 1 ;;
+			*) echo "nobody knows how to compile $file"; return 1 ;;
+			esac
+		done
+		[ -z "$module" ] || build_module "$module" || return 1
+		left=$later
 	done
-	for file in $(printf '%s\n' $changed | sort -u); do
-		case $file in
-		kmod/*.c) module=$out/all/kmod ;;
-		bpf/*.bpf.c) build_bpf "$out/all" "$out/all-o" "$file" || return 1 ;;
-		*) echo "nobody knows how to compile $file"; return 1 ;;
-		esac
-	done
-	[ -z "${module:-}" ] || build_module "$module"
 }
 
 # The module's objects are there once; then the file by the command that made its own, and
