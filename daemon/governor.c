@@ -356,6 +356,9 @@ static void hold_budget(struct comm_governor *g, const struct comm_governor_inpu
 	double goal = SAFETY * allowed + g->credit_ns / REPAY_S, factor;
 
 	goal = fmax(goal, 0.1 * allowed);
+	/* As much too much as the daemon uses of its own. */
+	if (g->config.daemon_ns_per_s > 0)
+		spent = fmax(spent, goal * g->daemon_used / (SAFETY * g->config.daemon_ns_per_s));
 	factor = pow(clamp(spent / goal, 0.25, 4), DAMPING);
 	if (choose_ticks(g, in->now_ns, spent, goal))
 		return;
@@ -385,6 +388,7 @@ static void smooth_costs(struct comm_governor *g, const struct comm_governor_inp
 		smooth(&g->tick_share, (double)in->tick_hits / (double)in->hits, weight);
 	smooth(&g->switch_cost, switch_ns / dt, weight);
 	smooth(&g->daemon_cost, (double)in->daemon_ns / dt, weight);
+	smooth(&g->daemon_used, (double)(in->daemon_ns + in->daemon_idle_ns) / dt, weight);
 	if (g->switches)
 		smooth(&g->switch_rate, (double)in->switches / dt, weight);
 }

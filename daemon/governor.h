@@ -14,6 +14,8 @@
  * This follows costs that change slowly.  Besides, what was spent beyond the budget is added up;
  * when that is much, sampling pauses.
  *
+ * What the daemon uses while CPUs are idle delays nobody, and is held below a bound of its own.
+ *
  * Where the scheduler's ticks can be samples they come first, before interrupts of
  * our own are paid for; if even they are too dear, one in several is a sample.
  */
@@ -35,6 +37,7 @@ struct comm_governor_config {
 	double interrupt_ns;	 /* calibrated, calibrate.h */
 	double sample_ns;	 /* a first guess at the daemon's work per sample, the first ones */
 	double floor_ns_per_s;	 /* cost allowed even if the target is idle */
+	double daemon_ns_per_s;	 /* most that the daemon may use, of idle CPUs too; 0: no bound */
 	uint64_t period;	 /* at the start; 0: derived from the budget */
 	uint64_t min_period, max_period;
 	bool period_is_time; /* ns; else instructions */
@@ -58,7 +61,8 @@ struct comm_governor_input {
 	double machine_switches_per_s; /* of all processes: each would call our BPF program */
 	uint64_t switch_ns;	       /* our code for reported switches; 0: not measured */
 	uint64_t life_ns;	       /* our code in forks, execs, exits and mappings */
-	uint64_t daemon_ns;	       /* CPU time of the daemon */
+	uint64_t daemon_ns;	       /* CPU time of the daemon, that others wanted */
+	uint64_t daemon_idle_ns;       /* and that nobody else wanted */
 	uint64_t target_ns;	       /* CPU time of the target */
 };
 
@@ -82,6 +86,7 @@ struct comm_governor {
 	double nominal;
 	/* Smoothed, per second. */
 	double interrupt_cost, entry_cost, switch_cost, life_cost, daemon_cost;
+	double daemon_used; /* with what nobody else wanted */
 	double target_rate, switch_rate;
 	double tick_share; /* share of tick_hits in hits */
 	double credit_ns;

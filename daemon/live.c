@@ -289,6 +289,7 @@ static int set_pace(struct live *live)
 					   .inspect = &live->processes,
 					   .overhead = live->options->overhead,
 					   .floor = live->options->overhead_floor,
+					   .daemon_cpu = live->options->daemon_cpu,
 					   .rate_hz = live->options->rate_hz,
 					   .interrupt_ns = live->calibration.interrupt_ns},
 		&live->pace);

@@ -24,6 +24,7 @@ enum {
 	OPT_SOURCE,
 	OPT_OVERHEAD,
 	OPT_OVERHEAD_FLOOR,
+	OPT_DAEMON_CPU,
 	OPT_RATE,
 	OPT_STORE,
 	OPT_LABEL,
@@ -70,6 +71,11 @@ static const struct argp_option options[] = {
 	{"overhead-floor", OPT_OVERHEAD_FLOOR, "PCT", 0,
 	 "But allow PCT percent of the time of all CPUs if that is more, so that an idle "
 	 "target is sampled, too (default 0.2)",
+	 2},
+	{"daemon-cpu", OPT_DAEMON_CPU, "PCT", 0,
+	 "Let commd use PCT percent of the time of all CPUs at most; while CPUs are idle this is "
+	 "not "
+	 "of --overhead, as it delays nobody (default 1)",
 	 2},
 	{"rate", OPT_RATE, "HZ", 0, "Sample each CPU at HZ instead of holding a budget", 2},
 	{"source", OPT_SOURCE, "NAME", 0, "", 2}, /* help_filter() writes its help */
@@ -429,6 +435,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_OVERHEAD_FLOOR:
 		opt->overhead_floor = want_number(state, "--overhead-floor", arg, 0, 50) / 100;
 		break;
+	case OPT_DAEMON_CPU:
+		opt->daemon_cpu = want_number(state, "--daemon-cpu", arg, 0.01, 100) / 100;
+		break;
 	case OPT_RATE:
 		opt->rate_hz = want_number(state, "--rate", arg, 1, 20000);
 		break;
@@ -577,6 +586,7 @@ void comm_options_parse(int argc, char **argv, struct comm_options *ret)
 		.source_arg = "",
 		.store = "comm.db",
 		.overhead_floor = 0.002,
+		.daemon_cpu = 0.01,
 		.slice_ns = 1000000000ull,
 		.granularity_bytes = 8,
 		.debug_registers = 3,

@@ -22,6 +22,7 @@ struct comm_options {
 	const char *source_arg;		   /* behind the colon of its name, "" when none */
 	double overhead;		   /* share; 0 when a rate was given */
 	double overhead_floor;		   /* least budget: share of the time of all CPUs */
+	double daemon_cpu;		   /* most that commd uses, likewise */
 	double rate_hz;			   /* per CPU; 0 when a budget was given */
 	uint32_t watch_per_s;		   /* windows of the module; 0: none */
 	uint32_t debug_registers;	   /* of each CPU, that watchpoints may take */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "pace.h"
 #include "clock.h"
+#include "idle_time.h"
 
 #include "trigger.h"
 
@@ -44,6 +45,7 @@ struct comm_pace {
 	struct comm_sampler_stats stats; /* of the sampler at the last tick */
 	uint64_t start_ns, tick_ns, daemon_ns, target_ns;
 	double floor_ns_per_s;
+	struct comm_idle_time idle;
 	uint64_t charged_ns;
 	uint64_t setup_ns, setup_own_ns; /* as the inspect view said at the last tick */
 	uint64_t setup_before_ns; /* spent before the start, or set apart, in no COST event yet */
@@ -147,6 +149,7 @@ int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **r
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
+	p->idle.fd = -1;
 	p->config = *config;
 	config->sampler->info(config->handle, &p->info);
 	if (config->sampler->seen && p->info.per_cpu) {
@@ -162,6 +165,9 @@ int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **r
 	governor.floor_ns_per_s = fmax(governor.floor_ns_per_s,
 				       comm_pace_floor_ns_per_s(config->floor, config->overhead));
 	p->floor_ns_per_s = governor.floor_ns_per_s;
+	governor.daemon_ns_per_s =
+		NSEC_PER_SEC * config->daemon_cpu * (double)sysconf(_SC_NPROCESSORS_ONLN);
+	comm_idle_time_open(&p->idle);
 	p->sleep_ms = SLEEP_MS;
 	governor.tick_ns = p->info.ticks ? comm_trigger_tick_ns() : 0;
 	if (config->rate_hz > 0)
@@ -197,6 +203,7 @@ void comm_pace_destroy(struct comm_pace *p)
 {
 	if (!p)
 		return;
+	comm_idle_time_close(&p->idle);
 	free(p->seen_ns);
 	free(p->park);
 	free(p);
@@ -291,6 +298,9 @@ static void tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void
 	in.life_ns = stats.life_ns - p->stats.life_ns;
 	in.daemon_ns = daemon_ns - p->daemon_ns;
 	event.cost.setup_ns = take_setup(p, now_ns, &in.daemon_ns);
+	in.daemon_idle_ns = (uint64_t)(comm_idle_time_share(&p->idle, daemon_ns - p->daemon_ns) *
+				       (double)in.daemon_ns);
+	in.daemon_ns -= in.daemon_idle_ns;
 	in.target_ns = target_ns - p->target_ns;
 	in.machine_switches_per_s = machine_switches_per_s(p, now_ns);
 	comm_governor_held(&p->governor, stats.period);
@@ -298,12 +308,14 @@ static void tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void
 
 	event.cost.handler_ns = out->handler_ns;
 	event.cost.daemon_ns = in.daemon_ns;
+	event.cost.daemon_idle_ns = in.daemon_idle_ns;
 	event.cost.target_ns = in.target_ns;
 	event.cost.samples = stats.samples - p->stats.samples;
 	push(ctx, &event);
 	p->totals.allowed_ns += allowed_ns(p, in.target_ns, now_ns - p->tick_ns);
 	p->totals.handler_ns += event.cost.handler_ns;
 	p->totals.daemon_ns += event.cost.daemon_ns;
+	p->totals.daemon_idle_ns += event.cost.daemon_idle_ns;
 	p->totals.target_ns += event.cost.target_ns;
 	p->totals.samples += event.cost.samples;
 	p->totals.interrupts += in.interrupts;

@@ -18,10 +18,11 @@ struct comm_pace_config {
 	void *handle; /* of the opened sampler */
 	struct comm_target *target;
 	struct comm_inspect
-		*inspect; /* the live inspect, for its cost and its limits; NULL: none */
-	double overhead;  /* share; 0: hold rate_hz */
-	double floor;	  /* least budget, as a share of the time of all online CPUs; see pace.c */
-	double rate_hz;	  /* interrupts per second and busy CPU */
+		*inspect;  /* the live inspect, for its cost and its limits; NULL: none */
+	double overhead;   /* share; 0: hold rate_hz */
+	double floor;	   /* least budget, as a share of the time of all online CPUs; see pace.c */
+	double daemon_cpu; /* most of the time of all online CPUs that the daemon may use */
+	double rate_hz;	   /* interrupts per second and busy CPU */
 	double interrupt_ns; /* calibrated */
 };
 
@@ -62,7 +63,7 @@ int comm_pace_sleep_ms(struct comm_pace *pace, int drained);
 int comm_pace_wait_ms(const struct comm_pace *pace);
 
 struct comm_pace_totals {
-	uint64_t handler_ns, daemon_ns, target_ns, samples, interrupts;
+	uint64_t handler_ns, daemon_ns, daemon_idle_ns, target_ns, samples, interrupts;
 	uint64_t allowed_ns; /* what the budget was; UINT64_MAX: there is none */
 };
 

@@ -112,6 +112,7 @@ static void slice_done(void *ctx, const struct comm_slice_info *info, const stru
 	(void)edges;
 	session->handler_ns += info->handler_ns;
 	session->daemon_ns += info->daemon_ns;
+	session->daemon_idle_ns += info->daemon_idle_ns;
 	session->setup_ns += info->setup_ns;
 	session->target_ns += info->target_ns;
 	session->edges += n_edges;
@@ -406,11 +407,14 @@ static void say_store(const struct comm_session *session)
 int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *how)
 {
 	struct comm_engine_stats stats;
+	double enabled_ns;
 	int err, gone;
 
 	comm_stop_ending();
 	comm_engine_finish(session->engine, end_ns);
 	comm_engine_stats(session->engine, &stats);
+	enabled_ns =
+		(double)(end_ns - session->start_ns) - 1e6 * (double)stats.loss[COMM_LOSS_DISABLED];
 	if (end_queue(session, &stats)) {
 		fprintf(stderr,
 			"commd: the store %s does not answer: what is stored by now is there, and "
@@ -445,8 +449,10 @@ int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *
 			fprintf(stderr, ", overhead %.2f %% of its CPU time, %.2f %% of one CPU",
 				spent_pct(session),
 				100.0 * (double)(session->handler_ns + session->daemon_ns) /
-					((double)(end_ns - session->start_ns) -
-					 1e6 * (double)stats.loss[COMM_LOSS_DISABLED]));
+					enabled_ns);
+		if (session->daemon_idle_ns)
+			fprintf(stderr, "; %.2f %% of one CPU besides, while CPUs were idle",
+				100.0 * (double)session->daemon_idle_ns / enabled_ns);
 		fprintf(stderr, "; run %" PRId64 " in %s\n", session->run, session->options->store);
 		say_losses(&stats, session->options->verbose);
 		if (stats.accesses && gone < 0)

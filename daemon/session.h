@@ -17,7 +17,8 @@ struct comm_session {
 	const struct comm_est_ops *estimator;
 	int64_t run;
 	uint64_t start_ns, shown_ns;
-	uint64_t handler_ns, daemon_ns, setup_ns, target_ns; /* sums over the slices so far */
+	uint64_t handler_ns, daemon_ns, daemon_idle_ns, setup_ns,
+		target_ns; /* sums over the slices so far */
 	uint64_t edges;
 	struct comm_access_log *accesses; /* NULL: nobody asked for them */
 	bool accesses_stopped;

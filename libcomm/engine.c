@@ -643,6 +643,7 @@ void comm_engine_event(void *ctx, const struct comm_event *event)
 	case COMM_EV_COST:
 		engine->slice.info.handler_ns += event->cost.handler_ns;
 		engine->slice.info.daemon_ns += event->cost.daemon_ns;
+		engine->slice.info.daemon_idle_ns += event->cost.daemon_idle_ns;
 		engine->slice.info.setup_ns += event->cost.setup_ns;
 		engine->slice.info.target_ns += event->cost.target_ns;
 		break;

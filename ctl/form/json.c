@@ -45,6 +45,7 @@ static void print_range(struct ctl_json *json, const struct comm_report *report)
 	ctl_json_count(json, "accesses", report->accesses);
 	ctl_json_count(json, "handler_ns", report->handler_ns);
 	ctl_json_count(json, "daemon_ns", report->daemon_ns);
+	ctl_json_count(json, "daemon_idle_ns", report->daemon_idle_ns);
 	ctl_json_count(json, "target_ns", report->target_ns);
 	ctl_json_double(json, "read_bytes", report->read_bytes);
 	ctl_json_double(json, "total_bytes", report->total_bytes);

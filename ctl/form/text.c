@@ -96,13 +96,17 @@ static void print_enabled(const struct ctl_term *term, const struct comm_report 
 
 static void print_cost(const struct ctl_term *term, const struct comm_report *report)
 {
-	char line[TEXT_LINE], setup[CTL_NUMBER];
+	char line[TEXT_LINE], setup[CTL_NUMBER], idle[CTL_NUMBER];
 
 	if (report->exact)
 		snprintf(line, sizeof(line),
 			 "cost not limited: the program ran slower to be counted");
 	else
 		write_cost(line, sizeof(line), report);
+	if (report->daemon_idle_ns)
+		snprintf(line + strlen(line), sizeof(line) - strlen(line),
+			 "; commd used %s of one CPU besides, while CPUs were idle",
+			 ctl_percent(idle, report->daemon_idle_ns / (double)report->enabled_ns));
 	if (report->run->setup_ns)
 		snprintf(line + strlen(line), sizeof(line) - strlen(line),
 			 "; %s of CPU once, to set up", ctl_duration(setup, report->run->setup_ns));

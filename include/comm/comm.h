@@ -96,6 +96,8 @@ struct comm_run {
 	/* How long the rings of the kernel waited at most, beyond what was meant; 0: not known. */
 	uint64_t stall_ns;
 	uint64_t store_ns; /* the longest that a slice took to be written; 0: not known */
+	/* CPU time that the daemon used while CPUs were idle, beside daemon_ns: no part of overhead */
+	uint64_t daemon_idle_ns;
 };
 
 /* The runs of a store, oldest first; freed by comm_runs_free(). */
@@ -560,7 +562,8 @@ struct comm_report {
 	 * below 0: nothing is.
 	 */
 	double overhead_settled;
-	size_t n_census; /* 0 but for query->census, and without a survey */
+	size_t n_census;	 /* 0 but for query->census, and without a survey */
+	uint64_t daemon_idle_ns; /* in the range, as of comm_run */
 };
 
 /*

@@ -279,10 +279,11 @@ struct comm_event {
 		uint64_t period; /* RATE */
 		uint64_t count;	 /* LOSS */
 		struct {
-			uint64_t handler_ns; /* interrupts and probes */
-			uint64_t daemon_ns;  /* the daemon's own CPU time */
-			uint64_t setup_ns;   /* CPU time for what happens once */
-			uint64_t target_ns;  /* CPU time the target used */
+			uint64_t handler_ns;	 /* interrupts and probes */
+			uint64_t daemon_ns;	 /* the daemon's own CPU time, that others wanted */
+			uint64_t daemon_idle_ns; /* and that nobody else wanted */
+			uint64_t setup_ns;	 /* CPU time for what happens once */
+			uint64_t target_ns;	 /* CPU time the target used */
 			uint64_t samples;
 		} cost; /* COST: since the last COST event */
 		struct {

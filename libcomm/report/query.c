@@ -233,6 +233,7 @@ static int load_slices(struct work *work, char **err)
 		report->windows += s->watches;
 		report->handler_ns += s->handler_ns;
 		report->daemon_ns += s->daemon_ns;
+		report->daemon_idle_ns += s->daemon_idle_ns;
 		report->target_ns += s->target_ns;
 		report->enabled_ns += s->enabled_ns;
 		if (s->start_ns - run->start_ns >= COMM_SETTLING_NS) {

@@ -226,6 +226,7 @@ int comm_reader_sum_run(struct comm_reader *reader, struct comm_run *run)
 		run->accesses += slice->accesses;
 		run->handler_ns += slice->handler_ns;
 		run->daemon_ns += slice->daemon_ns;
+		run->daemon_idle_ns += slice->daemon_idle_ns;
 		run->setup_ns += slice->setup_ns;
 		run->target_ns += slice->target_ns;
 	}

@@ -56,6 +56,7 @@ static void read_slice(sqlite3_stmt *stmt, struct comm_slices_one *slice)
 	slice->polled_bytes = fmin(sqlite3_column_double(stmt, 18), slice->unwritten_bytes);
 	slice->watches = sqlite3_column_int64(stmt, 19);
 	slice->unanswered_bytes = sqlite3_column_double(stmt, 20);
+	slice->daemon_idle_ns = sqlite3_column_int64(stmt, 21);
 	if (sqlite3_column_int64(stmt, 16) > 0)
 		read_strands(stmt, slice);
 }
@@ -128,7 +129,7 @@ int comm_slices_load(sqlite3 *db, int64_t run, uint64_t from_ns, uint64_t to_ns,
 			       " setup_ns,"
 			       " (SELECT n FROM loss WHERE loss.run = slice.run AND loss.slice ="
 			       "  slice.id AND cause = 'disabled_ms'), parts, strands,"
-			       " polled_bytes, watches, unanswered_bytes"
+			       " polled_bytes, watches, unanswered_bytes, daemon_idle_ns"
 			       " FROM slice WHERE run = ?1 AND start_ns < ?3 AND end_ns > ?2"
 			       " ORDER BY start_ns, level DESC",
 			       -1, &stmt, NULL) != SQLITE_OK)

@@ -19,7 +19,7 @@ struct comm_slices_one {
 	int64_t id;
 	uint64_t start_ns, end_ns;
 	uint64_t samples, bursts, accesses;
-	uint64_t handler_ns, daemon_ns, setup_ns, target_ns, edges;
+	uint64_t handler_ns, daemon_ns, daemon_idle_ns, setup_ns, target_ns, edges;
 	uint64_t enabled_ns; /* of its time; the user had sampling disabled in the rest */
 	double unwritten_bytes, unwritten_first_bytes;
 	double polled_bytes; /* of unwritten_bytes */

@@ -338,6 +338,7 @@ static int sum(struct comm_rollup *rollup, int level, const struct comm_slice_in
 	open->info.accesses += info->accesses;
 	open->info.handler_ns += info->handler_ns;
 	open->info.daemon_ns += info->daemon_ns;
+	open->info.daemon_idle_ns += info->daemon_idle_ns;
 	open->info.setup_ns += info->setup_ns;
 	open->info.target_ns += info->target_ns;
 	open->info.unwritten.bytes += info->unwritten.bytes;

@@ -16,8 +16,8 @@ static const struct {
 	 "INSERT INTO slice (run, level, start_ns, end_ns, samples, bursts, accesses, handler_ns,"
 	 " daemon_ns, target_ns, unwritten_bytes, unwritten_first_bytes, edges, bytes,"
 	 " crossing_bytes, crossing_first_bytes, setup_ns, parts, strands, polled_bytes,"
-	 " watches, unanswered_bytes) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,"
-	 " ?16,?17,?18,?19,?20,?21,?22)"},
+	 " watches, unanswered_bytes, daemon_idle_ns) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,"
+	 " ?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23)"},
 	{offsetof(struct comm_rows, put_edge),
 	 "INSERT INTO edge (run, slice, src_thread, dst_thread, src_context, dst_context, object,"
 	 " bytes, variance, first_bytes, first_variance, bursts, level, guess_bytes,"
@@ -431,6 +431,7 @@ int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 	sqlite3_bind_double(s, 20, info->unwritten.polled_bytes);
 	sqlite3_bind_int64(s, 21, (int64_t)info->watched.watches);
 	sqlite3_bind_double(s, 22, info->watched.unanswered_bytes);
+	sqlite3_bind_int64(s, 23, info->daemon_idle_ns);
 	err = run(rows, s);
 	if (err)
 		return err;

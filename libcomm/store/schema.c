@@ -323,13 +323,17 @@ static const char version_10[] =
 static const char version_11[] = "ALTER TABLE run ADD COLUMN stall_ns INTEGER NOT NULL DEFAULT 0;"
 				 "ALTER TABLE run ADD COLUMN store_ns INTEGER NOT NULL DEFAULT 0;";
 
+/* What the daemon used of CPUs that were idle; until then daemon_ns had all that it used. */
+static const char version_12[] =
+	"ALTER TABLE slice ADD COLUMN daemon_idle_ns INTEGER NOT NULL DEFAULT 0;";
+
 static const struct {
 	int to;
 	const char *sql;
 } migrations[] = {
 	{1, version_1}, {2, version_2},	  {3, version_3},   {4, version_4},
 	{5, version_5}, {6, version_6},	  {7, version_7},   {8, version_8},
-	{9, version_9}, {10, version_10}, {11, version_11},
+	{9, version_9}, {10, version_10}, {11, version_11}, {12, version_12},
 };
 
 _Static_assert(sizeof(migrations) / sizeof(*migrations) == COMM_SCHEMA_VERSION,

@@ -62,7 +62,7 @@ struct comm_slice_info {
 	uint64_t samples; /* samples processed */
 	uint64_t bursts;  /* bursts with at least one access */
 	uint64_t accesses;
-	uint64_t handler_ns, daemon_ns, setup_ns, target_ns; /* cost, see event.h */
+	uint64_t handler_ns, daemon_ns, daemon_idle_ns, setup_ns, target_ns; /* cost, see event.h */
 	struct comm_unwritten unwritten; /* its ends are the caller's, may be none */
 	struct comm_written written;	 /* likewise */
 	struct comm_watched_sums watched;

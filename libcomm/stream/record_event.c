@@ -139,6 +139,7 @@ uint32_t comm_event_write(struct comm_bytes *to, const struct comm_event *event)
 		comm_bytes_u64(to, event->cost.setup_ns);
 		comm_bytes_u64(to, event->cost.target_ns);
 		comm_bytes_u64(to, event->cost.samples);
+		comm_bytes_u64(to, event->cost.daemon_idle_ns);
 		return RECORD_COST;
 	case COMM_EV_COUNT:
 		comm_bytes_u64(to, event->counted.value);
@@ -376,6 +377,8 @@ int comm_event_read(uint32_t record_kind, struct comm_cursor *from, struct comm_
 		ret->cost.setup_ns = comm_cursor_u64(from);
 		ret->cost.target_ns = comm_cursor_u64(from);
 		ret->cost.samples = comm_cursor_u64(from);
+		if (from->at != from->end)
+			ret->cost.daemon_idle_ns = comm_cursor_u64(from);
 		break;
 	case RECORD_COUNT:
 		ret->kind = COMM_EV_COUNT;

@@ -64,6 +64,7 @@ sentence "a replay with a target" 2 'no target' "$commd" --source replay:x --pid
 sentence "a replay with watchpoints" 2 'live runs' "$commd" --source replay:x --watch 5 --store "$db"
 sentence "overhead out of range" 2 'overhead' "$commd" --pid $$ --overhead 200 --store "$db"
 sentence "least overhead out of range" 2 'overhead-floor wants' "$commd" --pid $$ --overhead-floor -1 --store "$db"
+sentence "the daemon's time out of range" 2 'daemon-cpu wants' "$commd" --pid $$ --daemon-cpu 0 --store "$db"
 sentence "granularity no power of two" 2 'power of two' "$commd" --pid $$ --granularity 12
 sentence "unknown estimator" 2 "astrology" "$commd" --pid $$ --estimator astrology
 sentence "no such cgroup" 1 'cgroup' "$commd" --cgroup /no/such/group --store "$db"

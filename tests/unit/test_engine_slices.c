@@ -11,6 +11,7 @@ static void costs_land_in_their_slice(void **state)
 	cost.cost.daemon_ns = 2;
 	cost.cost.setup_ns = 3;
 	cost.cost.target_ns = 4;
+	cost.cost.daemon_idle_ns = 5;
 	give(&cost);
 	give(&cost);
 	cost.time_ns = START + SLICE;
@@ -21,7 +22,8 @@ static void costs_land_in_their_slice(void **state)
 		assert_true(world.slice[i].handler_ns == 2u - i &&
 			    world.slice[i].daemon_ns == 2 * (2u - i) &&
 			    world.slice[i].setup_ns == 3 * (2u - i) &&
-			    world.slice[i].target_ns == 4 * (2u - i));
+			    world.slice[i].target_ns == 4 * (2u - i) &&
+			    world.slice[i].daemon_idle_ns == 5 * (2u - i));
 }
 
 /* Losses of a source, the merge or the recorder are stored with their slice. */

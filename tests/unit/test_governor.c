@@ -30,6 +30,7 @@ struct machine {
 	double others_per_s; /* switches of other processes */
 	double insns_per_ns;
 	double tick_ns; /* 0: ticks cannot be samples */
+	double idle;	/* share of the CPUs' time that nobody but the daemon wants */
 	double reads;	/* CPU time by which each piece of reading takes too much, ns; 0: none */
 	double cold,
 		cold_ns; /* samples that meet what no sample met before, and what each costs more */
@@ -40,6 +41,7 @@ struct run {
 	struct comm_governor_output out;
 	uint64_t now_ns;
 	double spent[TICKS_MAX], used[TICKS_MAX], period[TICKS_MAX], hz[TICKS_MAX];
+	double daemon_used_ns;
 	double reading_ns; /* that may still go into reading; below 0: owed */
 	double met;
 	int ticks, switches_on;
@@ -94,6 +96,9 @@ static void play(struct run *r, const struct machine *m, int seconds)
 				r->reading_ns = -m->reads;
 			}
 		}
+		r->daemon_used_ns = (double)in.daemon_ns;
+		in.daemon_idle_ns = (uint64_t)(m->idle * (double)in.daemon_ns);
+		in.daemon_ns -= in.daemon_idle_ns;
 		r->spent[r->ticks] =
 			n * m->interrupt_ns + met * m->handler_ns + (double)in.daemon_ns +
 			(double)in.life_ns + reported * m->switch_ns +
@@ -168,6 +173,37 @@ static void test_holds_budget(void **state)
 					 interrupts[i], samples[j], worst_window(&r, 0), last);
 		}
 	}
+}
+
+/* What the daemon uses while CPUs are idle is not of the budget, but has a bound. */
+static void test_idle_cpus(void **state)
+{
+	struct machine m = {.cpus = 4,
+			    .busy = 0.5,
+			    .interrupt_ns = 5000,
+			    .handler_ns = 10000,
+			    .sample_ns = 100000,
+			    .daemon_ns_per_s = 500000};
+	struct comm_governor_config config = one_percent(5000);
+	double met;
+	struct run r;
+
+	(void)state;
+	begin(&r, &config);
+	play(&r, &m, 30);
+	met = r.met;
+	m.idle = 0.9;
+	begin(&r, &config);
+	play(&r, &m, 30);
+	assert_true(r.met > 3 * met);
+	assert_true(worst_window(&r, 0) < 0.0101);
+	/* As much as two in three samples would cost. */
+	config.daemon_ns_per_s = (met + r.met) / 2 / 30 * 100000;
+	met = r.met;
+	begin(&r, &config);
+	play(&r, &m, 30);
+	assert_true(r.met < 0.75 * met && r.met > 0.3 * met);
+	assert_true(r.daemon_used_ns < 1.1 * config.daemon_ns_per_s / TICKS_PER_S);
 }
 
 /* As many ticks are samples as the budget allows, which gives more samples for it. */
@@ -719,6 +755,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_drained),
 		cmocka_unit_test(test_holds_budget),
+		cmocka_unit_test(test_idle_cpus),
 		cmocka_unit_test(test_ticks),
 		cmocka_unit_test(test_starts_carefully),
 		cmocka_unit_test(test_first_samples_are_dear),

@@ -331,7 +331,9 @@ static int cut_at(int left)
 	assert_true(query("SELECT count(*) FROM sqlite_schema WHERE name = 'written'") ==
 		    (version > 9));
 	assert_true(query("SELECT count(*) FROM pragma_table_info('run')"
-			  " WHERE name = 'stall_ns'") == 0);
+			  " WHERE name = 'stall_ns'") == (version > 10));
+	assert_true(query("SELECT count(*) FROM pragma_table_info('slice')"
+			  " WHERE name = 'daemon_idle_ns'") == 0);
 	return version;
 }
 

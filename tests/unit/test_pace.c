@@ -27,6 +27,26 @@ static uint64_t now_ns, daemon_ns, target_ns, setup_ns, own_ns, allowed_ns_told;
 static struct comm_event cost;
 static uint64_t paused_ms, disabled_ms, period;
 
+static double idle_share; /* of the CPUs' time */
+static uint64_t told_own_ns;
+
+void comm_idle_time_open(struct comm_idle_time *idle)
+{
+	(void)idle;
+}
+
+void comm_idle_time_close(struct comm_idle_time *idle)
+{
+	(void)idle;
+}
+
+double comm_idle_time_share(struct comm_idle_time *idle, uint64_t used_ns)
+{
+	(void)idle;
+	told_own_ns = used_ns;
+	return idle_share;
+}
+
 static uint64_t made_now_ns(void)
 {
 	return now_ns;
@@ -140,8 +160,16 @@ static void test_setup(void **state)
 	assert_int_equal(cost.cost.setup_ns, 0);
 	assert_int_equal(cost.cost.daemon_ns, 30 * MS);
 	assert_true(pace->governor.credit_ns < 0);
+	/* Nor does it delay anybody while CPUs are idle, whoever of us it is. */
+	idle_share = 0.75;
+	pass(pace);
+	idle_share = 0;
+	assert_int_equal(told_own_ns, 10 * MS);
+	assert_int_equal(cost.cost.daemon_ns, 30 * MS / 4);
+	assert_int_equal(cost.cost.daemon_idle_ns, 30 * MS - 30 * MS / 4);
 	comm_pace_totals(pace, &totals);
-	assert_int_equal(totals.daemon_ns, (4 * 6 + 30) * MS);
+	assert_int_equal(totals.daemon_ns, (4 * 6 + 30) * MS + 30 * MS / 4);
+	assert_int_equal(totals.daemon_idle_ns, 30 * MS - 30 * MS / 4);
 	comm_pace_destroy(pace);
 }
 

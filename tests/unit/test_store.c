@@ -97,6 +97,7 @@ static int write_empty(struct comm_store *store, int second)
 	const struct comm_slice_info info = {.start_ns = START + second * SECOND,
 					     .end_ns = START + (second + 1) * SECOND,
 					     .daemon_ns = 100,
+					     .daemon_idle_ns = 200,
 					     .loss = {[COMM_LOSS_LATE] = 2}};
 	struct comm_naming naming = made_naming(names);
 
@@ -130,6 +131,7 @@ static void test_empty_slices(void **state)
 	assert_true(query("SELECT total(daemon_ns) FROM slice WHERE level = 0") == 9 * 100);
 	/* Each in the wide slice, once. */
 	assert_true(query("SELECT total(daemon_ns) FROM slice WHERE level = 1") == 9 * 100);
+	assert_true(query("SELECT total(daemon_idle_ns) FROM slice WHERE level = 1") == 9 * 200);
 	assert_true(query("SELECT count(*) FROM (SELECT DISTINCT start_ns FROM slice WHERE level = "
 			  "0)") == 10);
 	comm_store_close(store);
