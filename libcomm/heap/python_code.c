@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "python_code.h"
 
+#include "python_objects.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,34 +15,29 @@ enum {
 	ALIGNMENT = 16,	      /* of all that CPython allocates */
 	UNITS_MOST = 1 << 20, /* of two bytes, in a function */
 	LINES_MOST = 1 << 24,
-	POINTERS_LEAST = 4 << 20,
+	READS_MOST = 32, /* for one question */
 	/* Words of any object. */
 	REFERENCES = 0,
 	TYPE = 1,
 	LENGTH = 2, /* of one with a number of items; of bytecode, units */
 	TYPE_NAME = 3,
 	HEAD_WORDS = 4,
-	/* A text: how many characters, as words; what they are like; and where the first is. */
-	TEXT_STATE = 4,
-	TEXT_WORDS = 5,
 	BYTES_AT = 32, /* of the items of "bytes" */
 };
 
 /* The memory may be another object's by then. */
 static const uint64_t fresh_ns = UINT64_C(10) * 1000 * 1000 * 1000;
-static const uint64_t lives_for_ever = UINT32_MAX; /* from 3.12 on */
 
 /* Where a code object has what, bytes; alike in all versions but for these. */
 struct code_layout {
 	unsigned int minor;
 	unsigned int first_line, bytecode;
-	unsigned int ascii, wide; /* the first character of a text of ASCII, and of others */
 };
 
 static const struct code_layout layouts[] = {
-	{11, 72, 184, 48, 72},
-	{12, 68, 192, 40, 56},
-	{13, 68, 200, 40, 56},
+	{11, 72, 184},
+	{12, 68, 192},
+	{13, 68, 200},
 };
 
 enum { FILE_NAME = 112, QUALIFIED_NAME = 128, LINE_TABLE = 136, HEADER_MOST = 200 };
@@ -57,6 +54,7 @@ struct code {
 
 struct comm_python_codes {
 	struct comm_heap_reading reading;
+	struct comm_python_memory memory; /* of what is asked about */
 	struct code code[CODES];
 	uint64_t used;
 	/* The type "code" of the process that was asked about last. */
@@ -90,17 +88,6 @@ void comm_python_codes_destroy(struct comm_python_codes *codes)
 	free(codes);
 }
 
-/* All of it, or an error. */
-static int read_all(struct comm_python_codes *codes, uint32_t tgid, uint64_t at, void *buf,
-		    size_t bytes)
-{
-	ssize_t n = codes->reading.read(codes->reading.ctx, tgid, at, buf, bytes);
-
-	if (n < 0)
-		return (int)n;
-	return (size_t)n == bytes ? 0 : -EPROTO;
-}
-
 static uint64_t word_at(const uint8_t *bytes)
 {
 	uint64_t word;
@@ -117,16 +104,6 @@ static uint32_t half_at(const uint8_t *bytes)
 	return half;
 }
 
-static bool is_count(uint64_t word)
-{
-	return word && (word < POINTERS_LEAST || word == lives_for_ever);
-}
-
-static bool is_pointer(uint64_t word)
-{
-	return word >= POINTERS_LEAST && word % sizeof(word) == 0 && !(word >> 47);
-}
-
 /* Whether a type is that of code objects. */
 static int check_type(struct comm_python_codes *codes, uint32_t tgid, uint64_t at)
 {
@@ -136,11 +113,12 @@ static int check_type(struct comm_python_codes *codes, uint32_t tgid, uint64_t a
 
 	if (codes->type == at && codes->type_tgid == tgid)
 		return 0;
-	err = read_all(codes, tgid, at, type, sizeof(type));
-	if (!err && (!is_count(type[REFERENCES]) || !is_pointer(type[TYPE])))
+	err = comm_python_read(&codes->memory, at, type, sizeof(type));
+	if (!err &&
+	    (!comm_python_is_count(type[REFERENCES]) || !comm_python_is_pointer(type[TYPE])))
 		err = -ENOENT;
 	if (!err)
-		err = read_all(codes, tgid, type[TYPE_NAME], name, sizeof(name));
+		err = comm_python_read(&codes->memory, type[TYPE_NAME], name, sizeof(name));
 	if (!err && memcmp(name, "code", sizeof(name)) != 0)
 		err = -ENOENT;
 	if (!err) {
@@ -155,11 +133,12 @@ static bool may_be_code(const struct code_layout *layout, const uint8_t *object)
 {
 	uint64_t units = word_at(object + 8 * LENGTH);
 
-	return is_count(word_at(object)) && is_pointer(word_at(object + 8 * TYPE)) && units &&
-	       units < UNITS_MOST && half_at(object + layout->first_line) < LINES_MOST &&
-	       is_pointer(word_at(object + FILE_NAME)) &&
-	       is_pointer(word_at(object + QUALIFIED_NAME)) &&
-	       is_pointer(word_at(object + LINE_TABLE));
+	return comm_python_is_count(word_at(object)) &&
+	       comm_python_is_pointer(word_at(object + 8 * TYPE)) && units && units < UNITS_MOST &&
+	       half_at(object + layout->first_line) < LINES_MOST &&
+	       comm_python_is_pointer(word_at(object + FILE_NAME)) &&
+	       comm_python_is_pointer(word_at(object + QUALIFIED_NAME)) &&
+	       comm_python_is_pointer(word_at(object + LINE_TABLE));
 }
 
 /* The code object whose bytecode is at addr, as it is in the window; NULL and an error: there is none. */
@@ -190,75 +169,16 @@ static const uint8_t *find_object(struct comm_python_codes *codes, uint32_t tgid
 	return NULL;
 }
 
-static size_t encode(uint32_t c, char *to)
-{
-	if (c < 0x80) {
-		to[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		to[0] = (char)(0xc0 | c >> 6);
-		to[1] = (char)(0x80 | (c & 63));
-		return 2;
-	}
-	if (c < 0x10000) {
-		to[0] = (char)(0xe0 | c >> 12);
-		to[1] = (char)(0x80 | (c >> 6 & 63));
-		to[2] = (char)(0x80 | (c & 63));
-		return 3;
-	}
-	to[0] = (char)(0xf0 | (c >> 18 & 7));
-	to[1] = (char)(0x80 | (c >> 12 & 63));
-	to[2] = (char)(0x80 | (c >> 6 & 63));
-	to[3] = (char)(0x80 | (c & 63));
-	return 4;
-}
-
-/* A text of the program (Include/cpython/unicodeobject.h, "PyASCIIObject"), as UTF-8; a long one is cut. */
-static int read_text(struct comm_python_codes *codes, uint32_t tgid,
-		     const struct code_layout *layout, uint64_t at, char text[COMM_NAME_BYTES])
-{
-	uint64_t head[TEXT_WORDS];
-	uint8_t raw[COMM_NAME_BYTES * 4];
-	uint32_t kind, state;
-	size_t n, out = 0;
-	int err = read_all(codes, tgid, at, head, sizeof(head));
-
-	if (err)
-		return err;
-	state = (uint32_t)head[TEXT_STATE];
-	kind = state >> 2 & 7;
-	/* Compact: its characters are behind its head. */
-	if (!(state & 1 << 5) || (kind != 1 && kind != 2 && kind != 4))
-		return -ENOENT;
-	n = head[LENGTH] < COMM_NAME_BYTES - 1 ? head[LENGTH] : COMM_NAME_BYTES - 1;
-	err = read_all(codes, tgid, at + (state & 1 << 6 ? layout->ascii : layout->wide), raw,
-		       n * kind);
-	if (err)
-		return err;
-	for (size_t i = 0; i < n && out + 4 < COMM_NAME_BYTES; i++) {
-		uint32_t c = 0;
-
-		memcpy(&c, raw + i * kind, kind);
-		if (!c)
-			break;
-		out += encode(c, text + out);
-	}
-	text[out] = 0;
-	return out ? 0 : -ENOENT;
-}
-
-static void read_table(struct comm_python_codes *codes, uint32_t tgid, uint64_t at,
-		       struct code *ret)
+static void read_table(struct comm_python_codes *codes, uint64_t at, struct code *ret)
 {
 	uint64_t head[HEAD_WORDS];
 	size_t n;
 
-	if (read_all(codes, tgid, at, head, sizeof(head)) || !head[LENGTH])
+	if (comm_python_read(&codes->memory, at, head, sizeof(head)) || !head[LENGTH])
 		return;
 	n = head[LENGTH] < TABLE_MOST ? head[LENGTH] : TABLE_MOST;
 	ret->table = malloc(n);
-	if (ret->table && !read_all(codes, tgid, at + BYTES_AT, ret->table, n))
+	if (ret->table && !comm_python_read(&codes->memory, at + BYTES_AT, ret->table, n))
 		ret->n_table = n;
 }
 
@@ -268,12 +188,12 @@ static int read_code(struct comm_python_codes *codes, uint32_t tgid,
 {
 	const uint64_t file = word_at(object + FILE_NAME), name = word_at(object + QUALIFIED_NAME);
 	char text[COMM_NAME_BYTES];
-	int err = read_text(codes, tgid, layout, name, text);
+	int err = comm_python_text(&codes->memory, name, text);
 
 	if (err)
 		return err;
 	ret->name = comm_names_add(codes->reading.names, text, sizeof(text));
-	err = read_text(codes, tgid, layout, file, text);
+	err = comm_python_text(&codes->memory, file, text);
 	if (err)
 		return err;
 	ret->source = comm_names_add(codes->reading.names, text, sizeof(text));
@@ -281,7 +201,7 @@ static int read_code(struct comm_python_codes *codes, uint32_t tgid,
 	ret->start = at + layout->bytecode;
 	ret->end = ret->start + 2 * word_at(object + 8 * LENGTH);
 	ret->first_line = half_at(object + layout->first_line);
-	read_table(codes, tgid, word_at(object + LINE_TABLE), ret);
+	read_table(codes, word_at(object + LINE_TABLE), ret);
 	return 0;
 }
 
@@ -306,12 +226,19 @@ static int learn(struct comm_python_codes *codes, uint32_t tgid,
 
 	if (!layout)
 		return -ENOENT;
+	codes->memory = (struct comm_python_memory){
+		.read = codes->reading.read,
+		.ctx = codes->reading.ctx,
+		.tgid = tgid,
+		.layout = comm_python_layout_of(layout->minor),
+		.reads_left = READS_MOST,
+	};
 	from -= WINDOW - ALIGNMENT;
 	if (from < place->m->start || from > place->addr)
 		from = place->m->start;
 	if (place->addr - from < layout->bytecode)
 		return -ENOENT;
-	err = read_all(codes, tgid, from, codes->window, place->addr - from);
+	err = comm_python_read(&codes->memory, from, codes->window, place->addr - from);
 	if (err)
 		return err;
 	object = find_object(codes, tgid, layout, from, place->addr, &err);
