@@ -695,3 +695,17 @@ int comm_module_data(struct comm_module *module, const struct comm_mapping *file
 	ret->end = symbol.end + bias;
 	return 0;
 }
+
+int comm_module_variable(struct comm_module *module, const struct comm_mapping *file,
+			 const char *name, uint64_t *ret)
+{
+	struct comm_symbol symbol;
+	uint64_t vaddr;
+	int err = module->sym ? comm_elfsym_named(module->sym, name, &symbol) : -ESTALE;
+
+	if (!err)
+		err = comm_elfsym_vaddr(module->sym, file->offset, 0, &vaddr);
+	if (!err)
+		*ret = symbol.start + (file->start - vaddr);
+	return err;
+}

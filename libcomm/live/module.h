@@ -47,5 +47,11 @@ int comm_module_copied(struct comm_module *module, const struct comm_mapping *fi
 /* file: the mapping of the file that addr is in, or that its .bss follows. */
 int comm_module_data(struct comm_module *module, const struct comm_mapping *file, uint64_t addr,
 		     struct comm_static *ret);
+/*
+ * Where the variable of that name, as it is in the file, is in a process.  file: its lowest mapping of the file; two
+ * segments may share the page that others begin with.  -ENOENT: the file has none.
+ */
+int comm_module_variable(struct comm_module *module, const struct comm_mapping *file,
+			 const char *name, uint64_t *ret);
 
 #endif

@@ -183,6 +183,15 @@ bool comm_elfsym_is_code(const struct comm_elfsym *sym, uint64_t vaddr)
 	return false;
 }
 
+static struct comm_symbol symbol_of(const struct comm_elfsym *sym, const struct symbol_range *e)
+{
+	return (struct comm_symbol){
+		.name = e->name ? sym->text + e->name : NULL,
+		.start = e->start,
+		.end = e->start + e->size,
+	};
+}
+
 static int find(const struct comm_elfsym *sym, const struct table *t, uint64_t vaddr,
 		struct comm_symbol *ret)
 {
@@ -201,11 +210,7 @@ static int find(const struct comm_elfsym *sym, const struct table *t, uint64_t v
 
 		if (vaddr - e->start >= e->size)
 			continue;
-		*ret = (struct comm_symbol){
-			.name = e->name ? sym->text + e->name : NULL,
-			.start = e->start,
-			.end = e->start + e->size,
-		};
+		*ret = symbol_of(sym, e);
 		return 0;
 	}
 	return -ENOENT;
@@ -219,6 +224,19 @@ int comm_elfsym_function(const struct comm_elfsym *sym, uint64_t vaddr, struct c
 int comm_elfsym_variable(const struct comm_elfsym *sym, uint64_t vaddr, struct comm_symbol *ret)
 {
 	return find(sym, &sym->variable, vaddr, ret);
+}
+
+int comm_elfsym_named(const struct comm_elfsym *sym, const char *name, struct comm_symbol *ret)
+{
+	for (size_t i = 0; i < sym->variable.n; i++) {
+		const struct symbol_range *e = &sym->variable.entry[i];
+
+		if (!e->name || strcmp(sym->text + e->name, name) != 0)
+			continue;
+		*ret = symbol_of(sym, e);
+		return 0;
+	}
+	return -ENOENT;
 }
 
 int comm_elfsym_section(const struct comm_elfsym *sym, uint64_t vaddr, struct comm_symbol *ret)

@@ -66,6 +66,8 @@ bool comm_elfsym_is_code(const struct comm_elfsym *sym, uint64_t vaddr);
 /* The function or variable at vaddr; -ENOENT when there is none.  Names live as long as sym. */
 int comm_elfsym_function(const struct comm_elfsym *sym, uint64_t vaddr, struct comm_symbol *ret);
 int comm_elfsym_variable(const struct comm_elfsym *sym, uint64_t vaddr, struct comm_symbol *ret);
+/* The first variable of that name; -ENOENT: there is none.  Looks at each. */
+int comm_elfsym_named(const struct comm_elfsym *sym, const char *name, struct comm_symbol *ret);
 /*
  * The section of data that vaddr is in; ".other" for the rest of a segment;
  * ".data", ".rodata" and ".bss" when the file has no section headers.

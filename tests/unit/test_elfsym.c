@@ -68,6 +68,10 @@ static void own_symbols(void **state)
 	assert_int_equal(comm_elfsym_variable(sym, vaddr(&test_elfsym_variable[7]) + 3, &s), 0);
 	assert_string_equal(s.name, "test_elfsym_variable");
 	assert_int_equal(s.end - s.start, sizeof(test_elfsym_variable));
+	assert_int_equal(comm_elfsym_named(sym, "test_elfsym_variable", &s), 0);
+	assert_string_equal(s.name, "test_elfsym_variable");
+	assert_int_equal(s.start, vaddr(test_elfsym_variable));
+	assert_int_equal(comm_elfsym_named(sym, "test_elfsym_variabl", &s), -ENOENT);
 	assert_int_equal(comm_elfsym_section(sym, vaddr(test_elfsym_variable), &s), 0);
 	assert_string_equal(s.name, ".data");
 	assert_int_equal(comm_elfsym_section(sym, vaddr(&fd), &s), 0);

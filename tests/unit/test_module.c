@@ -42,6 +42,8 @@ static int setup(void **state)
 	return code ? 0 : -1;
 }
 
+static int test_module_variable[8] __attribute__((used)) = {1};
+
 static int teardown(void **state)
 {
 	(void)state;
@@ -88,6 +90,27 @@ static void symbols_follow_the_identity(void **state)
 	assert_int_equal(comm_module_code(module, code, (uintptr_t)setup, &c), 0);
 	assert_string_equal(c.function, "setup");
 	assert_string_equal(c.module, comm_maps_base(code->path));
+}
+
+static void variables_by_their_names(void **state)
+{
+	const struct comm_mapping *lowest = map;
+	struct comm_module *module;
+	struct comm_parsed parsed;
+	uint64_t at;
+
+	(void)state;
+	assert_int_equal(get(&module), -EINPROGRESS);
+	for (int i = 0; i < 2; i++) {
+		parsed = next();
+		comm_modules_take(modules, &parsed);
+	}
+	assert_int_equal(get(&module), 0);
+	while (lowest->file != code->file)
+		lowest++;
+	assert_int_equal(comm_module_variable(module, lowest, "test_module_variable", &at), 0);
+	assert_int_equal(at, (uintptr_t)test_module_variable);
+	assert_int_equal(comm_module_variable(module, lowest, "no_such_variable", &at), -ENOENT);
 }
 
 /* Lines of a file that too many others wait before are asked for again. */
@@ -193,6 +216,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(symbols_follow_the_identity, setup, teardown),
+		cmocka_unit_test_setup_teardown(variables_by_their_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(lines_for_which_there_was_no_room, setup, teardown),
 		cmocka_unit_test_setup_teardown(each_name_of_a_file_is_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(another_file_in_its_place, setup, teardown),
