@@ -41,6 +41,7 @@ maps process/maps.c
 marks process/marks.c
 perfdata perfdata/perfdata.c perfdata/header.c perfdata/events.c perfdata/sample.c perfdata/mapping.c perfdata/processes.c perfdata/order.c
 python_code heap/python_code.c
+python_threads heap/python_threads.c heap/python_objects.c
 record stream/replay.c stream/record_event.c stream/record_answers.c
 replay engine.c
 sampled_blocks heap/sampled_blocks.c
