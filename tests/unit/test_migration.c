@@ -382,6 +382,14 @@ static void test_roles(void **state)
 		{"", ""},
 		{"x", "x"},
 		{"(other)", "(other)"},
+		{"Thread-3 (parse)", "Thread (parse)"},
+		{"Thread-12 (parse", "Thread (parse"},
+		{"Thread-12 (Thread-3 (f))", "Thread (Thread-3 (f))"},
+		{"Thread-7", "Thread"},
+		{"Thread-(f)", "Thread-(f)"},
+		{"Thread-3x (f)", "Thread-3x (f)"},
+		{"Thread-1 (678901234567890123456789012345678901234567890123456)",
+		 "Thread (678901234567890123456789012345678901234567890123456)"},
 	};
 	char role[COMM_ROLE_BYTES];
 
