@@ -151,6 +151,24 @@ static inline int fake_title(void *ctx, uint32_t tgid, char title[COMM_TITLE_BYT
 	return 0;
 }
 
+/* Of one thread, from its third question on and not always. */
+static int n_given;
+
+static inline int fake_given_name(void *ctx, uint32_t tgid, uint32_t tid,
+				  char name[COMM_THREAD_NAME_BYTES])
+{
+	(void)ctx;
+	if (tgid != 1 || tid != 2)
+		return -ENOENT;
+	if (++n_given < 3)
+		return -EAGAIN;
+	if (n_given == 7)
+		return -ENOENT;
+	memset(name, 0, COMM_THREAD_NAME_BYTES);
+	snprintf(name, COMM_THREAD_NAME_BYTES, "given %d", n_given / 5);
+	return 0;
+}
+
 static const struct comm_inspect_ops fake_ops = {
 	.maps = fake_maps,
 	.text = fake_text,
@@ -158,6 +176,7 @@ static const struct comm_inspect_ops fake_ops = {
 	.data = fake_data,
 	.thread_name = fake_name,
 	.title = fake_title,
+	.given_name = fake_given_name,
 	.blocks = fake_blocks,
 	.allocation = fake_allocation,
 };
@@ -184,12 +203,13 @@ static inline void write_recording(void)
 	struct comm_record *record;
 	const struct comm_mapping *maps;
 	struct comm_code code;
-	char text[64], name[16], title[COMM_TITLE_BYTES];
+	char text[64], name[16], title[COMM_TITLE_BYTES], given[COMM_THREAD_NAME_BYTES];
 	struct comm_blocks_found blocks;
 	struct comm_allocation a;
 	size_t n;
 	int err;
 
+	n_given = 0;
 	assert_int_equal(comm_record_create(path, &head, &record), 0);
 	comm_record_inspect(record, &inner, &inspect);
 	for (int i = 1; i <= 10; i++) {
@@ -207,6 +227,8 @@ static inline void write_recording(void)
 		inspect.ops->thread_name(inspect.ctx, 1, 2, name);
 		inspect.ops->title(inspect.ctx, 1, title);
 		inspect.ops->title(inspect.ctx, 666, title);
+		inspect.ops->given_name(inspect.ctx, 1, 2, given);
+		inspect.ops->given_name(inspect.ctx, 1, 3, given);
 		for (uint32_t tgid = 1; tgid <= 3; tgid++)
 			inspect.ops->blocks(inspect.ctx, tgid, 0x600040, &blocks);
 		/* Until the event is recorded, all of its accesses get the same answer. */

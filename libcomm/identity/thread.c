@@ -33,7 +33,9 @@ struct comm_threads {
 	struct comm_thread *thread;
 	uint32_t n;
 	uint32_t *creator; /* by place: comm_threads_creator() */
-	uint64_t *look_ns; /* by place: when to look at its process's title */
+	uint64_t *look_ns; /* by place: when to look at its process's title, and its given name */
+	/* By place: what the kernel calls a thread that has the name that its program gave it; else "". */
+	char (*kernel_name)[COMM_THREAD_NAME_BYTES];
 	struct comm_process_titles *titles;
 	uint32_t *of_tid; /* places; 0: none */
 	uint32_t *ended;  /* places in a ring, those whose threads ended first are first */
@@ -51,11 +53,13 @@ int comm_threads_create(const struct comm_inspect *inspect, struct comm_threads 
 	threads->inspect = inspect;
 	threads->thread = calloc(COMM_THREADS_MAX, sizeof(*threads->thread));
 	threads->look_ns = calloc(COMM_THREADS_MAX, sizeof(*threads->look_ns));
+	threads->kernel_name = calloc(COMM_THREADS_MAX, sizeof(*threads->kernel_name));
 	threads->creator = calloc(COMM_THREADS_MAX, sizeof(*threads->creator));
 	threads->of_tid = calloc(TIDS_MAX, sizeof(*threads->of_tid));
 	threads->ended = calloc(COMM_THREADS_MAX, sizeof(*threads->ended));
-	if (!threads->thread || !threads->creator || !threads->look_ns || !threads->of_tid ||
-	    !threads->ended || comm_process_titles_create(inspect, &threads->titles)) {
+	if (!threads->thread || !threads->creator || !threads->look_ns || !threads->kernel_name ||
+	    !threads->of_tid || !threads->ended ||
+	    comm_process_titles_create(inspect, &threads->titles)) {
 		comm_threads_destroy(threads);
 		return -ENOMEM;
 	}
@@ -72,15 +76,28 @@ void comm_threads_destroy(struct comm_threads *threads)
 	free(threads->thread);
 	free(threads->creator);
 	free(threads->look_ns);
+	free(threads->kernel_name);
 	free(threads->of_tid);
 	free(threads->ended);
 	free(threads);
 }
 
-static void set_name(struct comm_thread *t, const char name[16])
+static void clean_name(const char *name, size_t bytes, char ret[COMM_THREAD_NAME_BYTES])
 {
-	memset(t->name, 0, sizeof(t->name));
-	comm_text_clean(name, sizeof(t->name), t->name, sizeof(t->name));
+	memset(ret, 0, COMM_THREAD_NAME_BYTES);
+	comm_text_clean(name, bytes, ret, COMM_THREAD_NAME_BYTES);
+}
+
+/* The kernel's name; one that it had before takes none away that the program gave. */
+static void set_name(struct comm_threads *threads, struct comm_thread *t, const char name[16])
+{
+	char *kernel_name = threads->kernel_name[t - threads->thread], clean[sizeof(t->name)];
+
+	clean_name(name, 16, clean);
+	if (*kernel_name && !strcmp(kernel_name, clean))
+		return;
+	*kernel_name = 0;
+	memcpy(t->name, clean, sizeof(clean));
 }
 
 static void ask_name(struct comm_threads *threads, struct comm_thread *t)
@@ -95,7 +112,7 @@ static void ask_name(struct comm_threads *threads, struct comm_thread *t)
 			strcpy(t->name, "?");
 		return;
 	}
-	set_name(t, name);
+	set_name(threads, t, name);
 }
 
 /*
@@ -120,7 +137,53 @@ static uint32_t find_place(struct comm_threads *threads, uint64_t *ret_round)
 	return place;
 }
 
-static void look_at_title(struct comm_threads *threads, uint32_t place, uint64_t now_ns)
+/* "python3.11" */
+static bool is_interpreter(const char *name)
+{
+	static const char python[] = "python";
+	const char *version = name + strlen(python);
+
+	return !strncmp(name, python, strlen(python)) &&
+	       version[strspn(version, "0123456789.")] == 0;
+}
+
+/* Whether a thread's name is the one that it began with: its process's, or that of an interpreter. */
+static bool is_inherited(const struct comm_threads *threads, const struct comm_thread *t,
+			 const char *name)
+{
+	const struct comm_inspect *inspect = threads->inspect;
+	uint32_t first = comm_threads_find(threads, t->tgid, t->tgid);
+	char told[16] = "", process[COMM_THREAD_NAME_BYTES];
+
+	if (is_interpreter(name))
+		return true;
+	if (first)
+		return !strcmp(threads->thread[comm_thread_place(first)].name, name);
+	if (inspect->ops->thread_name(inspect->ctx, t->tgid, t->tgid, told) < 0)
+		return false;
+	clean_name(told, sizeof(told), process);
+	return !strcmp(process, name);
+}
+
+/* A process's first thread has its name; one that has a name of its own from the kernel keeps it. */
+static void look_at_given_name(struct comm_threads *threads, uint32_t place)
+{
+	const struct comm_inspect *inspect = threads->inspect;
+	struct comm_thread *t = &threads->thread[place];
+	char *kernel_name = threads->kernel_name[place], given[COMM_THREAD_NAME_BYTES];
+
+	if (!inspect->ops->given_name || t->tid == t->tgid ||
+	    inspect->ops->given_name(inspect->ctx, t->tgid, t->tid, given) < 0 || !*given)
+		return;
+	if (!*kernel_name) {
+		if (!is_inherited(threads, t, t->name))
+			return;
+		memcpy(kernel_name, t->name, sizeof(t->name));
+	}
+	clean_name(given, sizeof(given), t->name);
+}
+
+static void look(struct comm_threads *threads, uint32_t place, uint64_t now_ns)
 {
 	struct comm_thread *t = &threads->thread[place];
 	const char *title;
@@ -128,9 +191,10 @@ static void look_at_title(struct comm_threads *threads, uint32_t place, uint64_t
 	if (now_ns < threads->look_ns[place] || !t->tgid || t->end_ns)
 		return;
 	threads->look_ns[place] = now_ns + comm_process_titles_wait_ns(now_ns - t->start_ns);
+	look_at_given_name(threads, place);
 	title = comm_process_titles_get(threads->titles, t->tgid, now_ns);
 	memset(t->title, 0, sizeof(t->title));
-	if (comm_title_fits(title, t->name))
+	if (!*threads->kernel_name[place] && comm_title_fits(title, t->name))
 		memcpy(t->title, title, strlen(title));
 }
 
@@ -160,6 +224,7 @@ static uint32_t find_or_add(struct comm_threads *threads, uint32_t tgid, uint32_
 	}
 	t = &threads->thread[place];
 	*t = (struct comm_thread){.tgid = tgid, .tid = tid, .start_ns = now_ns, .round = round};
+	*threads->kernel_name[place] = 0;
 	ask_name(threads, t);
 	threads->look_ns[place] = 0;
 	threads->creator[place] = COMM_ID_OTHER;
@@ -174,7 +239,7 @@ uint32_t comm_threads_get(struct comm_threads *threads, uint32_t tgid, uint32_t 
 {
 	uint32_t id = find_or_add(threads, tgid, tid, now_ns);
 
-	look_at_title(threads, comm_thread_place(id), now_ns);
+	look(threads, comm_thread_place(id), now_ns);
 	return id;
 }
 
@@ -282,7 +347,7 @@ void comm_threads_named(struct comm_threads *threads, const struct comm_event *e
 
 	if (!place || threads->thread[place].end_ns || !*event->name)
 		return;
-	set_name(&threads->thread[place], event->name);
+	set_name(threads, &threads->thread[place], event->name);
 	threads->look_ns[place] = 0;
 }
 

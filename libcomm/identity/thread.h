@@ -4,6 +4,9 @@
  * whose places are: there is room for COMM_THREADS_MAX that live, have ended a moment ago, or
  * are not stored yet.  Id 0 is "(other)": for data without a thread, and for new threads that
  * find no place, which are counted.
+ *
+ * A thread has the name that the kernel tells, or where that is its process's the one that its program gives it
+ * (inspect.h's given_name()), which is asked for again ever less often, since it may come late.
  */
 #ifndef COMM_THREAD_H
 #define COMM_THREAD_H

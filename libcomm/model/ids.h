@@ -32,7 +32,7 @@ enum {
 	COMM_SITES_MAX = 1 << 18,
 };
 
-/* 15 bytes that the kernel keeps, each as "\\xNN" at most, and a NUL. */
+/* 15 bytes that the kernel keeps, each as "\\xNN" at most, and a NUL; or what a program calls a thread, cut to that. */
 enum { COMM_THREAD_NAME_BYTES = 64 };
 
 enum { COMM_DATUM_SPACE_SHIFT = 48 }; /* bits of a datum from here on are its space id */

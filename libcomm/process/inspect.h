@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include "frame_table.h"
+#include "ids.h"
 #include "marks.h"
 #include "title.h"
 
@@ -139,6 +140,12 @@ struct comm_inspect_ops {
 	 * already, ask again later.
 	 */
 	int (*title)(void *ctx, uint32_t tgid, char title[COMM_TITLE_BYTES]);
+	/*
+	 * Optional.  What the program itself calls a thread of which the kernel does not know that (of Python:
+	 * threading.Thread).  -ENOENT: nothing, as far as is known; -EAGAIN: ask again later.
+	 */
+	int (*given_name)(void *ctx, uint32_t tgid, uint32_t tid,
+			  char name[COMM_THREAD_NAME_BYTES]);
 	/*
 	 * Optional.  The allocator's blocks in the piece of COMM_PIECE_BYTES, aligned, that addr is in; where
 	 * there is none at addr, it is free, or the allocator's own.  Of shared memory, its parts.  Valid until

@@ -257,6 +257,27 @@ static int record_title(void *ctx, uint32_t tgid, char title[COMM_TITLE_BYTES])
 	return err;
 }
 
+static int record_given_name(void *ctx, uint32_t tgid, uint32_t tid,
+			     char name[COMM_THREAD_NAME_BYTES])
+{
+	struct comm_record *record = ctx;
+	const struct comm_question question = {.kind = RECORD_GIVEN_NAME, .tgid = tgid, .a = tid};
+	const void *answer;
+	size_t bytes;
+	int err;
+
+	if (!record->inner.ops->given_name)
+		return -ENOENT;
+	err = record->inner.ops->given_name(record->inner.ctx, tgid, tid, name);
+	/* Few programs give names: without an answer a replay says the same. */
+	if (err && !comm_answers_get(record->answers, &question, &answer, &bytes))
+		return err;
+	begin_answer(record, &question);
+	comm_answer_write_given_name(&record->scratch, err, name);
+	note(record, &question);
+	return err;
+}
+
 static int record_blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_blocks_found *ret)
 {
 	struct comm_record *record = ctx;
@@ -308,6 +329,7 @@ static const struct comm_inspect_ops record_ops = {
 	.data = record_data,
 	.thread_name = record_name,
 	.title = record_title,
+	.given_name = record_given_name,
 	.blocks = record_blocks,
 	.allocation = record_allocation,
 };

@@ -237,6 +237,14 @@ void comm_answer_write_title(struct comm_bytes *to, int err, const char title[CO
 		comm_bytes_block(to, title, COMM_TITLE_BYTES);
 }
 
+void comm_answer_write_given_name(struct comm_bytes *to, int err,
+				  const char name[COMM_THREAD_NAME_BYTES])
+{
+	write_result(to, err);
+	if (!err)
+		comm_bytes_block(to, name, COMM_THREAD_NAME_BYTES);
+}
+
 void comm_answer_write_blocks(struct comm_bytes *to, int err,
 			      const struct comm_blocks_found *blocks)
 {
@@ -491,6 +499,11 @@ int comm_answer_read_title(const void *answer, size_t bytes, char title[COMM_TIT
 	return err;
 }
 
+int comm_answer_read_given_name(const void *answer, size_t bytes, char name[COMM_THREAD_NAME_BYTES])
+{
+	return read_block(answer, bytes, name, COMM_THREAD_NAME_BYTES);
+}
+
 /* Those of n blocks; older versions wrote none. */
 static int read_classes(struct comm_answer_reader *reader, struct comm_cursor *from, uint64_t n)
 {
@@ -575,7 +588,7 @@ int comm_answer_check(struct comm_answer_reader *reader, const struct comm_quest
 	struct comm_blocks_found blocks;
 	struct comm_allocation allocation;
 	struct comm_code code;
-	char name[16], title[COMM_TITLE_BYTES];
+	char name[16], title[COMM_TITLE_BYTES], given[COMM_THREAD_NAME_BYTES];
 	int64_t result;
 	struct comm_cursor c = open_answer(answer, bytes, &result);
 	size_t n;
@@ -600,6 +613,8 @@ int comm_answer_check(struct comm_answer_reader *reader, const struct comm_quest
 		return comm_answer_read_data(answer, bytes, &data);
 	case RECORD_TITLE:
 		return comm_answer_read_title(answer, bytes, title);
+	case RECORD_GIVEN_NAME:
+		return comm_answer_read_given_name(answer, bytes, given);
 	case RECORD_BLOCKS:
 		return comm_answer_read_blocks(reader, answer, bytes, &blocks);
 	case RECORD_ALLOCATION:

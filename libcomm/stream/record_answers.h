@@ -44,6 +44,8 @@ void comm_answer_write_code(struct comm_bytes *to, int err, const struct comm_co
 void comm_answer_write_data(struct comm_bytes *to, int err, const struct comm_static *data);
 void comm_answer_write_name(struct comm_bytes *to, int err, const char name[16]);
 void comm_answer_write_title(struct comm_bytes *to, int err, const char title[COMM_TITLE_BYTES]);
+void comm_answer_write_given_name(struct comm_bytes *to, int err,
+				  const char name[COMM_THREAD_NAME_BYTES]);
 
 void comm_answer_write_blocks(struct comm_bytes *to, int err,
 			      const struct comm_blocks_found *blocks);
@@ -69,6 +71,8 @@ int comm_answer_read_code(const void *answer, size_t bytes, struct comm_code *re
 int comm_answer_read_data(const void *answer, size_t bytes, struct comm_static *ret);
 int comm_answer_read_name(const void *answer, size_t bytes, char name[16]);
 int comm_answer_read_title(const void *answer, size_t bytes, char title[COMM_TITLE_BYTES]);
+int comm_answer_read_given_name(const void *answer, size_t bytes,
+				char name[COMM_THREAD_NAME_BYTES]);
 int comm_answer_read_blocks(struct comm_answer_reader *reader, const void *answer, size_t bytes,
 			    struct comm_blocks_found *ret);
 int comm_answer_read_allocation(const void *answer, size_t bytes, struct comm_allocation *ret);

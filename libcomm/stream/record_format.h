@@ -129,6 +129,8 @@
  *	32 char[16] name, zeros behind it
  * TITLE
  *	32 char[64] title of the process, zeros behind it
+ * GIVEN_NAME; of the question: tid
+ *	32 char[64] what the program calls the thread, zeros behind it
  * BLOCKS; of the question: address of the piece
  *	32 u64 blocks, ordered by address; each of
  *		 0 u64 start	 8 u64 bytes	16 u64 bytes asked for, at least
@@ -190,6 +192,7 @@ enum comm_record_kind {
 	RECORD_TITLE,
 	RECORD_BLOCKS,
 	RECORD_ALLOCATION,
+	RECORD_GIVEN_NAME,
 };
 
 #endif

@@ -225,7 +225,7 @@ static int read_end(struct comm_replay *replay)
 
 static bool is_answer(uint32_t kind)
 {
-	return kind >= RECORD_MAPS && kind <= RECORD_ALLOCATION;
+	return kind >= RECORD_MAPS && kind <= RECORD_GIVEN_NAME;
 }
 
 int comm_replay_next(struct comm_replay *replay, struct comm_event *ret)
@@ -366,6 +366,19 @@ static int replay_title(void *ctx, uint32_t tgid, char title[COMM_TITLE_BYTES])
 	return comm_answer_read_title(answer, bytes, title);
 }
 
+static int replay_given_name(void *ctx, uint32_t tgid, uint32_t tid,
+			     char name[COMM_THREAD_NAME_BYTES])
+{
+	struct comm_replay *replay = ctx;
+	const struct comm_question question = {.kind = RECORD_GIVEN_NAME, .tgid = tgid, .a = tid};
+	const void *answer;
+	size_t bytes;
+
+	if (!answer_to(replay, &question, &answer, &bytes))
+		return -ENOENT;
+	return comm_answer_read_given_name(answer, bytes, name);
+}
+
 static int replay_blocks(void *ctx, uint32_t tgid, uint64_t addr, struct comm_blocks_found *ret)
 {
 	struct comm_replay *replay = ctx;
@@ -401,6 +414,7 @@ static const struct comm_inspect_ops replay_ops = {
 	.data = replay_data,
 	.thread_name = replay_name,
 	.title = replay_title,
+	.given_name = replay_given_name,
 	.blocks = replay_blocks,
 	.allocation = replay_allocation,
 };

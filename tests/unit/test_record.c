@@ -27,7 +27,7 @@ static void test_round_trip(void **state)
 		struct comm_sample expect = sample_of(i);
 		const struct comm_mapping *maps;
 		struct comm_code code;
-		char text[64], name[16], title[COMM_TITLE_BYTES];
+		char text[64], name[16], title[COMM_TITLE_BYTES], given[COMM_THREAD_NAME_BYTES];
 		struct comm_blocks_found blocks;
 		struct comm_allocation a, told;
 		size_t n;
@@ -61,6 +61,14 @@ static void test_round_trip(void **state)
 		assert_string_equal(title, "prog: worker");
 		assert_int_equal(inspect.ops->title(inspect.ctx, 666, title), -ESRCH);
 		assert_int_equal(inspect.ops->title(inspect.ctx, 667, title), -ESRCH);
+		memset(given, 0, sizeof(given));
+		assert_int_equal(inspect.ops->given_name(inspect.ctx, 1, 2, given),
+				 i < 3 || i == 7 ? -ENOENT : 0);
+		assert_string_equal(given, i < 3 || i == 7 ? ""
+					   : i < 5	   ? "given 0"
+					   : i < 10	   ? "given 1"
+							   : "given 2");
+		assert_int_equal(inspect.ops->given_name(inspect.ctx, 1, 3, given), -ENOENT);
 		/* Of the whole piece of memory, whichever address is asked for. */
 		assert_int_equal(inspect.ops->blocks(inspect.ctx, 1, 0x603fff, &blocks), 0);
 		assert_int_equal(blocks.n, MADE_BLOCKS);

@@ -135,7 +135,7 @@ static void test_unknown_kinds_are_counted(void **state)
 	event[0] = RECORD_FED + 1;
 	event[4] = 32;
 	memset(event + 8, 0xee, 32);
-	answer[0] = RECORD_ALLOCATION + 1;
+	answer[0] = RECORD_GIVEN_NAME + 1;
 	insert(find(RECORD_SAMPLE, 4), event, sizeof(event));
 	insert(find(RECORD_MAPS, 6), answer, sizeof(answer));
 	assert_int_equal(replay_image(&n, &unknown), 0);
@@ -168,9 +168,10 @@ static void test_unknown_cause_is_counted(void **state)
 /* Fields that a newer version appended are not looked at. */
 static void test_longer_records_are_read(void **state)
 {
-	static const uint32_t kinds[] = {
-		RECORD_RUN,  RECORD_SAMPLE, RECORD_MAPS,   RECORD_TEXT,	      RECORD_CODE,
-		RECORD_NAME, RECORD_TITLE,  RECORD_BLOCKS, RECORD_ALLOCATION, RECORD_END};
+	static const uint32_t kinds[] = {RECORD_RUN,	    RECORD_SAMPLE, RECORD_MAPS,
+					 RECORD_TEXT,	    RECORD_CODE,   RECORD_NAME,
+					 RECORD_TITLE,	    RECORD_BLOCKS, RECORD_ALLOCATION,
+					 RECORD_GIVEN_NAME, RECORD_END};
 	uint8_t more[16];
 	uint64_t unknown;
 	int n;
@@ -193,9 +194,10 @@ static void test_longer_records_are_read(void **state)
 
 static void test_shorter_records_are_damage(void **state)
 {
-	static const uint32_t kinds[] = {
-		RECORD_RUN,  RECORD_SAMPLE, RECORD_MAPS,   RECORD_TEXT,	      RECORD_CODE,
-		RECORD_NAME, RECORD_TITLE,  RECORD_BLOCKS, RECORD_ALLOCATION, RECORD_END};
+	static const uint32_t kinds[] = {RECORD_RUN,	    RECORD_SAMPLE, RECORD_MAPS,
+					 RECORD_TEXT,	    RECORD_CODE,   RECORD_NAME,
+					 RECORD_TITLE,	    RECORD_BLOCKS, RECORD_ALLOCATION,
+					 RECORD_GIVEN_NAME, RECORD_END};
 	uint64_t unknown;
 	int n;
 

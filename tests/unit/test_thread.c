@@ -37,14 +37,32 @@ static int fake_title(void *ctx, uint32_t tgid, char ret[COMM_TITLE_BYTES])
 	return title_answer;
 }
 
-static const struct comm_inspect_ops ops = {.thread_name = fake_thread_name, .title = fake_title};
+static const char *given_name; /* of all threads; NULL: none has one */
+static int given_asked;
+
+static int fake_given_name(void *ctx, uint32_t tgid, uint32_t tid, char ret[COMM_THREAD_NAME_BYTES])
+{
+	(void)ctx;
+	(void)tgid;
+	(void)tid;
+	given_asked++;
+	if (!given_name)
+		return -ENOENT;
+	memset(ret, 0xcc, COMM_THREAD_NAME_BYTES);
+	snprintf(ret, COMM_THREAD_NAME_BYTES, "%s", given_name);
+	return 0;
+}
+
+static const struct comm_inspect_ops ops = {
+	.thread_name = fake_thread_name, .title = fake_title, .given_name = fake_given_name};
 static const struct comm_inspect inspect = {.ops = &ops};
 static struct comm_threads *threads;
 
 static int setup(void **state)
 {
 	(void)state;
-	names_asked = titles_asked = title_answer = 0;
+	names_asked = titles_asked = title_answer = given_asked = 0;
+	given_name = NULL;
 	title = "";
 	thread_name = "worker";
 	return comm_threads_create(&inspect, &threads);
@@ -241,6 +259,100 @@ static void titles(void **state)
 	assert_string_equal(titled(11, 11, now + 65 * SECOND), title);
 }
 
+static const char *named(uint32_t tid, uint64_t now_ns)
+{
+	return comm_threads_at(threads, comm_threads_get(threads, 10, tid, now_ns))->name;
+}
+
+static void tell_name(enum comm_event_kind kind, uint32_t tid, const char *told, uint64_t now_ns)
+{
+	struct comm_event event = {.kind = kind, .tgid = 10, .tid = tid, .time_ns = now_ns};
+
+	snprintf(event.name, sizeof(event.name), "%s", told);
+	comm_threads_named(threads, &event);
+}
+
+static void names_that_the_program_gives(void **state)
+{
+	const uint64_t tenth = SECOND / 10;
+	uint32_t role;
+	int asked;
+
+	(void)state;
+	thread_name = "python3";
+	title = "python3: shop";
+	given_name = "parser-1";
+	/* The first thread is its process, which has a title. */
+	assert_string_equal(named(10, 0), "python3");
+	assert_string_equal(comm_threads_at(threads, comm_threads_find(threads, 10, 10))->title,
+			    title);
+	assert_int_equal(given_asked, 0);
+	assert_string_equal(named(11, 0), "parser-1");
+	assert_string_equal(comm_threads_at(threads, comm_threads_find(threads, 10, 11))->title,
+			    "");
+	role = comm_threads_role(threads, comm_threads_find(threads, 10, 11));
+	/* A title that would fit it is its process's. */
+	given_name = "python3: parser";
+	assert_string_equal(named(13, 0), given_name);
+	assert_string_equal(comm_threads_at(threads, comm_threads_find(threads, 10, 13))->title,
+			    "");
+	/* It may come late, or be another one later. */
+	given_name = NULL;
+	assert_string_equal(named(12, 0), "python3");
+	assert_string_equal(named(11, tenth), "parser-1");
+	given_name = "parser-2";
+	assert_string_equal(named(12, tenth - 1), "python3");
+	assert_string_equal(named(12, tenth), "parser-2");
+	assert_int_equal(comm_threads_role(threads, comm_threads_find(threads, 10, 12)), role);
+	given_name = "a\nb";
+	assert_string_equal(named(12, 3 * tenth), "a\\x0ab");
+	/* Ever less often. */
+	asked = given_asked;
+	for (uint64_t now = tenth; now < 3600 * SECOND; now += tenth)
+		named(12, now);
+	assert_in_range(given_asked - asked, 55, 75);
+}
+
+static void who_names_itself_keeps_its_name(void **state)
+{
+	const struct comm_thread *t;
+	uint64_t now = 0;
+
+	(void)state;
+	given_name = "given";
+	thread_name = "shop";
+	assert_string_equal(named(10, now), "shop");
+	assert_string_equal(named(11, now), "given");
+	thread_name = "logger";
+	assert_string_equal(named(12, now), "logger");
+	/* As the interpreter is called, though its process is called something else by now. */
+	thread_name = "python3.11";
+	assert_string_equal(named(13, now), "given");
+	thread_name = "pythonic";
+	assert_string_equal(named(14, now), "pythonic");
+	/* At its end it is told the kernel's name, which is not its own. */
+	tell_name(COMM_EV_EXIT, 11, "shop", now);
+	t = comm_threads_at(threads, comm_thread_place(comm_threads_find(threads, 10, 11)));
+	assert_string_equal(t->name, "given");
+	/* Then it names itself, and what it names itself last holds. */
+	tell_name(COMM_EV_RENAME, 11, "disk", now);
+	assert_string_equal(named(11, now), "disk");
+	assert_string_equal(named(11, now + 61 * SECOND), "disk");
+	tell_name(COMM_EV_RENAME, 11, "shop", now);
+	assert_string_equal(named(11, now), "given");
+}
+
+/* Whose process's first thread was not seen: it is asked for its name. */
+static void names_without_the_first_thread(void **state)
+{
+	(void)state;
+	given_name = "given";
+	thread_name = "shop";
+	assert_string_equal(named(11, 0), "given");
+	thread_name = NULL;
+	assert_string_equal(named(12, 0), "?");
+}
+
 static void threads_are_bounded(void **state)
 {
 	(void)state;
@@ -269,8 +381,11 @@ static void places_are_given_again(void **state)
 	uint64_t later_ns = 3 + 11 * SECOND;
 
 	(void)state;
+	given_name = "given";
 	for (uint32_t tid = 1; tid < next; tid++)
-		assert_int_equal(comm_threads_get(threads, tid, tid, 1), tid);
+		assert_int_equal(comm_threads_get(threads, tid == 5 ? 4 : tid, tid, 1), tid);
+	assert_string_equal(comm_threads_at(threads, 5)->name, "given");
+	given_name = NULL;
 	comm_threads_exit(threads, 5, 2);
 	comm_threads_exit(threads, 7, later_ns);
 	/* It has ended, but nobody would know its name. */
@@ -279,6 +394,7 @@ static void places_are_given_again(void **state)
 	assert_int_equal(comm_threads_get(threads, 70001, 70001, later_ns), next + 5);
 	assert_int_equal(comm_threads_get(threads, 70001, 70001, later_ns), next + 5);
 	assert_int_equal(comm_threads_at(threads, comm_thread_place(next + 5))->tid, 70001);
+	assert_string_equal(comm_threads_at(threads, 5)->name, "worker");
 	assert_int_equal(comm_threads_count(threads), next);
 	/* The other has ended a moment ago; the first one's tid is not mistaken for its heir. */
 	assert_int_equal(comm_threads_get(threads, 70002, 70002, later_ns), COMM_ID_OTHER);
@@ -307,6 +423,9 @@ int main(void)
 		TEST(names),
 		TEST(names_that_are_told),
 		TEST(titles),
+		TEST(names_that_the_program_gives),
+		TEST(who_names_itself_keeps_its_name),
+		TEST(names_without_the_first_thread),
 		TEST(threads_are_bounded),
 		TEST(places_are_given_again),
 	};
