@@ -18,7 +18,8 @@
 enum { NO_PYTHON = 77 };
 
 /* Returns what it tells; *ret_stop: it ends when that is closed. */
-static inline FILE *start_python(const char *script, pid_t *ret_pid, int *ret_stop)
+static inline FILE *start_python_at(const char *path, const char *script, pid_t *ret_pid,
+				    int *ret_stop)
 {
 	int in[2], out[2];
 	FILE *file;
@@ -31,7 +32,7 @@ static inline FILE *start_python(const char *script, pid_t *ret_pid, int *ret_st
 		close(in[1]);
 		close(out[0]);
 		setenv("PYTHONUTF8", "1", 1);
-		execl("/usr/bin/python3", "python3", "-c", script, NULL);
+		execl(path, "python3", "-c", script, NULL);
 		_exit(NO_PYTHON);
 	}
 	close(in[0]);
@@ -40,6 +41,11 @@ static inline FILE *start_python(const char *script, pid_t *ret_pid, int *ret_st
 	file = fdopen(out[0], "r");
 	assert_non_null(file);
 	return file;
+}
+
+static inline FILE *start_python(const char *script, pid_t *ret_pid, int *ret_stop)
+{
+	return start_python_at("/usr/bin/python3", script, ret_pid, ret_stop);
 }
 
 #endif

@@ -9,6 +9,7 @@
 #include "process_reader.h"
 #include "program_name.h"
 #include "python_code.h"
+#include "python_threads.h"
 #include "sampled_blocks.h"
 #include "shared_parts.h"
 #include "target_files.h"
@@ -30,6 +31,7 @@ enum {
 	MAPS_PERCENT = 35,
 	BLOCKS_PERCENT = 15,
 	KEPT = 5, /* allowances that may be saved for mappings */
+	RUNTIME_NONE = 1,
 };
 
 struct live_process {
@@ -39,7 +41,10 @@ struct live_process {
 	struct comm_program_name program;
 	struct comm_area zeroed[COMM_ZEROED_MAX];
 	size_t n_zeroed;
-	bool has_python;
+	unsigned int python_minor; /* 0: it has no interpreter */
+	uint64_t
+		python_at; /* its lowest mapping of an interpreter's file; another: another program */
+	uint64_t runtime; /* where that has "_PyRuntime"; 0: not known yet, RUNTIME_NONE */
 };
 
 struct live_inspect {
@@ -53,6 +58,7 @@ struct live_inspect {
 	struct comm_peek *peek;
 	struct comm_process_reader *reader;
 	struct comm_python_codes *python;
+	struct comm_python_threads *python_threads;
 	struct comm_process_lru processes;
 	size_t n_mappings;
 	uint64_t unread;
@@ -83,6 +89,34 @@ static ssize_t read_memory(void *ctx, uint32_t tgid, uint64_t addr, void *buf, s
 {
 	return comm_process_reader_memory(((struct live_inspect *)ctx)->reader, tgid, addr, buf,
 					  len_bytes);
+}
+
+static int read_words(void *ctx, uint32_t tgid, const uint64_t *addr, size_t n, uint64_t *ret)
+{
+	struct comm_peek_word word[COMM_PEEK_WORDS_MAX];
+	int err = 0;
+
+	for (size_t some; n && !err; n -= some, addr += some, ret += some) {
+		some = n < COMM_PEEK_WORDS_MAX ? n : COMM_PEEK_WORDS_MAX;
+		err = comm_process_reader_words(((struct live_inspect *)ctx)->reader, tgid, addr,
+						some, word);
+		for (size_t i = 0; i < some && !err; i++)
+			ret[i] = word[i].is_known ? word[i].value : 0;
+	}
+	return err;
+}
+
+static void look_for_python(struct live_process *p)
+{
+	uint64_t at = 0;
+
+	for (size_t i = 0; i < p->n && !at; i++)
+		if (comm_maps_is_python(&p->map[i]))
+			at = p->map[i].start;
+	p->python_minor = comm_maps_python_minor(p->map, p->n);
+	if (at != p->python_at)
+		p->runtime = 0;
+	p->python_at = at;
 }
 
 static int read_maps(struct live_inspect *live, uint32_t tgid, const struct comm_mapping **ret,
@@ -119,7 +153,7 @@ static int read_maps(struct live_inspect *live, uint32_t tgid, const struct comm
 	p->n = n;
 	comm_program_name_give(&p->program, live->reader, tgid, live->maps, map, n);
 	p->n_zeroed = comm_maps_zeroed(map, n, p->zeroed);
-	p->has_python = comm_maps_has_python(map, n);
+	look_for_python(p);
 	live->n_mappings += n;
 	comm_marked_look(live->marked, tgid, map, n);
 	comm_sampled_blocks_look(live->sampled, tgid, map, n);
@@ -327,6 +361,62 @@ static int live_title(void *ctx, uint32_t tgid, char title[COMM_TITLE_BYTES])
 	return 0;
 }
 
+/* Of the program, or of libpython.  -ENOENT: no file of it has it; -EAGAIN: one is still being read. */
+static int find_runtime(struct live_inspect *live, uint32_t tgid, struct live_process *p)
+{
+	const struct comm_mapping *map = p->map;
+	struct comm_module *module;
+	size_t n = p->n;
+	int err = n ? 0 : live_maps(live, tgid, &map, &n);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < n; i++) {
+		if (!comm_maps_is_python(&map[i]) || (i && map[i].path == map[i - 1].path))
+			continue;
+		err = comm_target_files_module(live->files, tgid, &map[i], &module);
+		if (!err)
+			err = comm_module_variable(module, &map[i], "_PyRuntime", &p->runtime);
+		if (err == -EAGAIN || err == -ESTALE || !err)
+			return err ? -EAGAIN : 0;
+	}
+	p->runtime = RUNTIME_NONE;
+	return -ENOENT;
+}
+
+static int python_thread_name(struct live_inspect *live, uint32_t tgid, uint32_t tid,
+			      struct live_process *p, char name[COMM_THREAD_NAME_BYTES])
+{
+	struct comm_python_process process = {.tgid = tgid};
+	int err = p->runtime ? 0 : find_runtime(live, tgid, p);
+
+	if (err)
+		return err;
+	process.runtime = p->runtime;
+	process.minor = p->python_minor;
+	return comm_python_threads_name(live->python_threads, &process, tid, name);
+}
+
+/* Out of what mappings have, as for titles.  Who has no interpreter costs nothing. */
+static int live_given_name(void *ctx, uint32_t tgid, uint32_t tid,
+			   char name[COMM_THREAD_NAME_BYTES])
+{
+	struct live_inspect *live = ctx;
+	struct live_process *p = comm_process_lru_known(&live->processes, tgid);
+	uint64_t start;
+	int err;
+
+	if (!p || !p->python_minor || p->runtime == RUNTIME_NONE)
+		return p ? -ENOENT : -EAGAIN;
+	if (live->is_limited && live->maps_left_ns <= 0)
+		return -EAGAIN;
+	start = reading_ns(live);
+	err = python_thread_name(live, tgid, tid, p, name);
+	if (live->is_limited)
+		live->maps_left_ns -= (int64_t)(reading_ns(live) - start);
+	return err;
+}
+
 static uint64_t heap_now_ns(void *ctx)
 {
 	(void)ctx;
@@ -352,8 +442,8 @@ static int place_of(struct live_inspect *live, uint32_t tgid, uint64_t addr,
 	if (!found)
 		return -EAGAIN;
 	*ret_m = found->kind == COMM_MAP_HEAP ? comm_maps_whole_heap(p->map, p->n, found) : *found;
-	*ret = (struct comm_heap_place){addr,	ret_m, p->zeroed,    p->n_zeroed,
-					p->map, p->n,  p->has_python};
+	*ret = (struct comm_heap_place){addr,	ret_m, p->zeroed,      p->n_zeroed,
+					p->map, p->n,  p->python_minor};
 	return 0;
 }
 
@@ -425,6 +515,7 @@ static void live_destroy(void *ctx)
 
 	comm_process_lru_deinit(&live->processes);
 	comm_python_codes_destroy(live->python);
+	comm_python_threads_destroy(live->python_threads);
 	comm_sampled_blocks_destroy(live->sampled);
 	comm_shared_parts_destroy(live->shared);
 	comm_heap_blocks_destroy(live->blocks);
@@ -444,6 +535,7 @@ static const struct comm_inspect_ops live_ops = {
 	.data = live_data,
 	.thread_name = live_thread_name,
 	.title = live_title,
+	.given_name = live_given_name,
 	.blocks = live_blocks,
 	.allocation = live_allocation,
 	.destroy = live_destroy,
@@ -460,6 +552,7 @@ int comm_inspect_live_create(struct comm_inspect *ret)
 		.ctx = live,
 	};
 	const struct comm_sampled_reading sampled = {read_memory, event_now_ns, live};
+	const struct comm_python_reading python = {read_memory, read_words, event_now_ns, live};
 	const struct comm_shared_reading shared = {read_memory, heap_now_ns, live_data, live};
 	int err;
 
@@ -483,6 +576,8 @@ int comm_inspect_live_create(struct comm_inspect *ret)
 		err = comm_heap_blocks_create(&heap, &live->blocks);
 	if (!err)
 		err = comm_python_codes_create(&heap, &live->python);
+	if (!err)
+		err = comm_python_threads_create(&python, &live->python_threads);
 	if (!err)
 		err = comm_sampled_blocks_create(&sampled, &live->sampled);
 	if (!err)
