@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Processes are called by the titles that they write over their command lines, whose arguments are
-# told to nobody.
+# told to nobody; threads of Python by the names that the program gives them.
 . "$(dirname "$0")/../tap.bash"
 [ "$(id -u)" = 0 ] || skip_all "needs root to attach"
 
@@ -57,6 +57,36 @@ done
 "$commd" -q --source "replay:$dir/bpf.rec" --slice 500ms --store "$dir/again.db" >"$dir/log" 2>&1
 check "a replay has the same roles" is_by_role "$dir/again.db"
 check "and processes" is_by_process "$dir/again.db"
+
+names() { report "$1" "$2" && jq -r '.nodes[].name' "$dir/r" | sort; } # STORE BY
+# The first thread is called as its process.
+has_python_threads() { # STORE
+  names "$1" thread | diff - <(printf '%s\n' "Thread-1 (render)" parser "$first" renderer-0 renderer-1 | sort)
+}
+has_python_roles() { # STORE
+  names "$1" role | diff - <(printf '%s\n' "Thread (render)" parser "${first%%[0-9.]*}" renderer | sort)
+}
+has_python() { has_python_threads "$dir/python.db" && has_python_roles "$dir/python.db"; }
+
+first=python3
+if python3 -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null; then
+  python3 tests/e2e/named.py 2>"$dir/log" &
+  target=$!
+  pids+=($target)
+  while kill -0 $target && [ "$(find "/proc/$target/task" -mindepth 1 -maxdepth 1 | wc -l)" != 5 ]; do sleep 0.1; done
+  first=$(cat "/proc/$target/comm")
+  "$commd" -q --rate 200 --slice 500ms --record "$dir/python.rec" --store "$dir/python.db" --pid $target >"$dir/log" 2>&1 &
+  commd_until 200 has_python >/dev/null 2>&1
+  kill -9 $target
+  wait $target 2>/dev/null
+  check "threads of Python" has_python_threads "$dir/python.db"
+  check "and their roles" has_python_roles "$dir/python.db"
+  "$commd" -q --source "replay:$dir/python.rec" --slice 500ms --store "$dir/python-again.db" >"$dir/log" 2>&1
+  check "a replay has the same threads" has_python_threads "$dir/python-again.db"
+  check "and roles" has_python_roles "$dir/python-again.db"
+else
+  skip "threads of Python" "python3 is not CPython 3.11 to 3.13"
+fi
 
 echo "1..$n"
 exit $status
