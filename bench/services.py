@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What profiling costs services: rate and tail latency of their clients, with commd and without.
 
-  services.py [--pairs 100] [--seconds 2] [--overhead 1] [--start N] [--with OPTIONS] [SERVICE...]
+  services.py [--pairs 100] [--seconds 2] [--overhead 1] [--start N] [--rate R] [--with OPTIONS] [SERVICE...]
 
 SERVICE is redis, postgres or mariadb (default: each that is installed), under one load from first to
 last.  A pair is two windows of some seconds, in one of which commd samples and in the other not, which
 of them first taking turns: short ones, as a guest's CPUs are not as fast in one minute as in the next.
 commd stays attached, and --control says when it samples.  With --start it attaches anew for each pair,
 and each of the N windows from then on is compared with the one before the attach: what setting up costs.
---with has more options for commd, as one word.
+--with has more options for commd, as one word.  With --rate the clients of postgres make R requests a second, no
+more, so that CPUs are idle.
 
 Prints how much slower a service was, its clients' time for a request and the 99th percentile of their
 latency: the median over the pairs, its 90 % interval (by signs), and the quartiles.  Needs root, and a
@@ -52,7 +53,7 @@ class Redis:
     """Its client says nothing while it runs: one for each window."""
     tools = ["redis-server", "redis-benchmark"]
 
-    def __init__(self, s):
+    def __init__(self, s, _):
         self.s, self.rate, self.windows = s, 20000, []
         self.pid = s.run("redis-server", "--port", "0", "--unixsocket", s.at("s"), "--save", "",
                          "--dir", s.directory)
@@ -73,7 +74,7 @@ class Postgres:
     """One request in ten is in the client's log, with its time: windows are told by it."""
     tools = ["postgres", "initdb", "pgbench"]
 
-    def __init__(self, s):
+    def __init__(self, s, rate):
         self.s, self.windows = s, []
         user = services.as_another(s, "postgres")
         base = ["-h", s.directory, "-U", "bench", "postgres"]
@@ -83,7 +84,8 @@ class Postgres:
         services.until(lambda: subprocess.run(
             ["pgbench", "-i", "-q", "-s", "5", *base], stdout=s.log, stderr=s.log,
             check=False).returncode == 0, "postgres")
-        s.run("pgbench", "-S", "-c", "8", "-j", "2", "-T", "86400", "-l", "--sampling-rate", "0.1", *base)
+        s.run("pgbench", "-S", "-c", "8", "-j", "2", "-T", "86400", "-l", "--sampling-rate", "0.1",
+              *(["-R", str(rate)] if rate else []), *base)
 
     def window(self, seconds):
         start = time.time()
@@ -110,7 +112,7 @@ class Postgres:
             latencies.sort()
             if not latencies:
                 raise services.Failed("pgbench said nothing of a window")
-            ret.append((len(latencies) / (end - start), latencies[len(latencies) * 99 // 100]))
+            ret.append((1 / statistics.mean(latencies), latencies[len(latencies) * 99 // 100]))
         return ret
 
 
@@ -118,7 +120,7 @@ class Mariadb:
     """The client says each second what that was like: windows are of whole ones."""
     tools = ["mariadbd", "mariadb-install-db", "sysbench"]
 
-    def __init__(self, s):
+    def __init__(self, s, _):
         self.s, self.windows = s, []
         user = services.as_another(s, "mysql")
         said(s.log, "mariadb-install-db", "--no-defaults", "--datadir=" + s.at("data"),
@@ -229,7 +231,7 @@ def measure(path, name, args):
         os.chmod(directory, 0o711)
         s = services.Started(directory, log)
         try:
-            service = SERVICES[name](s)
+            service = SERVICES[name](s, args.rate)
             for when, pairs in (from_start if args.start else in_turn)(path, service, args).items():
                 slower(name, when + ", a request", [off[0] / on[0] for off, on in pairs])
                 slower(name, when + ", p99", [on[1] / off[1] for off, on in pairs])
@@ -246,6 +248,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--overhead", type=float, default=1)
     parser.add_argument("--start", type=int, default=0, metavar="N")
+    parser.add_argument("--rate", type=int, default=0, metavar="R")
     parser.add_argument("--with", dest="options", default="", metavar="OPTIONS")
     parser.add_argument("services", nargs="*", metavar="SERVICE")
     args = parser.parse_args()

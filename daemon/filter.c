@@ -124,6 +124,7 @@ static const struct comm_seccomp_rule rules[] = {
 	COMM_SECCOMP_CALL(futex),
 	COMM_SECCOMP_CALL(sched_yield),
 	COMM_SECCOMP_CALL(sched_getaffinity),
+	COMM_SECCOMP_IS(sched_setscheduler, 0, 0),
 	COMM_SECCOMP_CALL(getcpu),
 	COMM_SECCOMP_CALL(rt_sigaction),
 	COMM_SECCOMP_CALL(rt_sigprocmask),

@@ -715,6 +715,7 @@ int comm_live(const struct comm_options *options)
 		return 1;
 	}
 	comm_priority_raise();
+	comm_priority_allow_return();
 	if (comm_privilege_become_user(options->store, !options->command)) {
 		fprintf(stderr, "commd: cannot become the user behind sudo\n");
 		return 1;
@@ -754,6 +755,7 @@ int comm_live(const struct comm_options *options)
 	how = run_until_over(&live);
 	comm_supervisor_tell(&live.supervisor, "STOPPING=1");
 	/* From here on all is bounded: by what the rings hold, and by LAST_NS. */
+	comm_priority_yield(false);
 	comm_stop_ending();
 	comm_inspect_live_until(&live.processes, comm_clock_now_ns() + LAST_NS);
 	if (live.source.sampler->count)

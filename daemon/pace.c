@@ -2,6 +2,7 @@
 #include "pace.h"
 #include "clock.h"
 #include "idle_time.h"
+#include "priority.h"
 
 #include "trigger.h"
 
@@ -34,6 +35,8 @@ enum {
 
 /* From the start on, setting up is reported apart; what comes later is cost like any other. */
 static const uint64_t setup_most_ns = 5000000000u;
+/* The share of the CPUs' time that is idle from which on this process yields; it goes on to half of that. */
+static const double yield_at = 0.25;
 /* From then on reading the target's files is limited: it must be when its cost counts. */
 static const uint64_t limit_reading_ns = 4500000000u;
 
@@ -54,7 +57,7 @@ struct comm_pace {
 	double machine_switches_per_s;
 	uint64_t *seen_ns;
 	uint8_t *park;
-	bool told_rate, is_paused, is_disabled;
+	bool told_rate, is_paused, is_disabled, yields;
 	uint64_t disabled_ns, told_disabled_ns; /* since when, and until when that is told */
 	uint64_t seen_from_ns;			/* where targets are is known since then */
 	int sleep_ms;
@@ -274,6 +277,16 @@ static uint64_t allowed_ns(const struct comm_pace *p, uint64_t target_ns, uint64
 			      p->floor_ns_per_s * (double)elapsed_ns / NSEC_PER_SEC);
 }
 
+/* The part of this process's time since the last tick that delayed nobody. */
+static double yield(struct comm_pace *p, uint64_t used_ns)
+{
+	double idle = comm_idle_time_share(&p->idle, used_ns);
+
+	if (idle >= yield_at || idle < yield_at / 2)
+		p->yields = comm_priority_yield(idle >= yield_at);
+	return p->yields ? idle : 0;
+}
+
 static void tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void *ctx,
 		 struct comm_governor_output *out)
 {
@@ -298,8 +311,7 @@ static void tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void
 	in.life_ns = stats.life_ns - p->stats.life_ns;
 	in.daemon_ns = daemon_ns - p->daemon_ns;
 	event.cost.setup_ns = take_setup(p, now_ns, &in.daemon_ns);
-	in.daemon_idle_ns = (uint64_t)(comm_idle_time_share(&p->idle, daemon_ns - p->daemon_ns) *
-				       (double)in.daemon_ns);
+	in.daemon_idle_ns = (uint64_t)(yield(p, daemon_ns - p->daemon_ns) * (double)in.daemon_ns);
 	in.daemon_ns -= in.daemon_idle_ns;
 	in.target_ns = target_ns - p->target_ns;
 	in.machine_switches_per_s = machine_switches_per_s(p, now_ns);

@@ -3,13 +3,26 @@
  * Turns on a CPU.  Where very many threads want to run, a process as good as any other waits
  * seconds for each turn: to attach to 2,000 busy threads took minutes.  What this process
  * takes is bounded by its budget, so there it asks for the highest priority.
+ *
+ * Where CPUs are idle it yields instead: whatever else wants to run has its CPU at once (SCHED_IDLE, sched(7)), so that a
+ * request that comes while this process works does not wait for it.
  */
 #ifndef COMMD_PRIORITY_H
 #define COMMD_PRIORITY_H
+
+#include <stdbool.h>
 
 /* Of this process and those that it forks from now on, where it is needed and permitted. */
 void comm_priority_raise(void);
 /* In a child that runs somebody else's program: as it was. */
 void comm_priority_restore(void);
+
+/*
+ * While privileges are there: permits this process to come back from yielding, by RLIMIT_NICE.  Where that cannot be
+ * permitted it never yields, but for one that was started so (chrt -i 0 commd), which always does.
+ */
+void comm_priority_allow_return(void);
+/* Of this thread, as often as wanted; whether it yields now. */
+bool comm_priority_yield(bool wanted);
 
 #endif

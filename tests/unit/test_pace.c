@@ -47,6 +47,13 @@ double comm_idle_time_share(struct comm_idle_time *idle, uint64_t used_ns)
 	return idle_share;
 }
 
+static bool yields, may_yield = true;
+
+bool comm_priority_yield(bool wanted)
+{
+	return yields = wanted && may_yield;
+}
+
 static uint64_t made_now_ns(void)
 {
 	return now_ns;
@@ -161,8 +168,10 @@ static void test_setup(void **state)
 	assert_int_equal(cost.cost.daemon_ns, 30 * MS);
 	assert_true(pace->governor.credit_ns < 0);
 	/* Nor does it delay anybody while CPUs are idle, whoever of us it is. */
+	assert_false(yields);
 	idle_share = 0.75;
 	pass(pace);
+	assert_true(yields);
 	idle_share = 0;
 	assert_int_equal(told_own_ns, 10 * MS);
 	assert_int_equal(cost.cost.daemon_ns, 30 * MS / 4);
@@ -170,6 +179,25 @@ static void test_setup(void **state)
 	comm_pace_totals(pace, &totals);
 	assert_int_equal(totals.daemon_ns, (4 * 6 + 30) * MS + 30 * MS / 4);
 	assert_int_equal(totals.daemon_idle_ns, 30 * MS - 30 * MS / 4);
+	/* Not to and fro at each tick. */
+	idle_share = 0.2;
+	pass(pace);
+	assert_true(yields);
+	idle_share = 0.1;
+	pass(pace);
+	assert_false(yields);
+	idle_share = 0.2;
+	pass(pace);
+	assert_false(yields);
+	assert_int_equal(cost.cost.daemon_idle_ns, 0);
+	/* Who may not yield delays others, however idle CPUs are. */
+	may_yield = false;
+	idle_share = 0.75;
+	pass(pace);
+	may_yield = true;
+	idle_share = 0;
+	assert_int_equal(cost.cost.daemon_ns, 30 * MS);
+	assert_int_equal(cost.cost.daemon_idle_ns, 0);
 	comm_pace_destroy(pace);
 }
 

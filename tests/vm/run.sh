@@ -138,6 +138,7 @@ case $which-$mode in
 		bring "$2/commctl"
 		bring "$2/tests/truth/truth-kernels"
 		bring "$2/tests/vm/events"
+		bring "$2/tests/unit/test_priority"
 		gcc -O1 -static -pthread -I"$top/include" -o "$root/usr/bin/marked" "$top/tests/e2e/marked.c"
 		for tool in xz redis-server redis-benchmark sqlite3; do
 			bring "$(command -v $tool)"
