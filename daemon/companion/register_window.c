@@ -75,7 +75,7 @@ struct comm_register_windows {
 	struct comm_breakpoints *points;
 	unsigned int n_slots, n_cpus, capacity; /* capacity: of a window's traps */
 	struct window *window;			/* one for each slot */
-	struct comm_word_pool pool[STRATA];
+	struct comm_word_pools pools[STRATA];
 	uint64_t random;
 	uint32_t numbers;
 	uint64_t counted_ns; /* set_ns is counted up to then */
@@ -148,7 +148,8 @@ void comm_register_windows_destroy(struct comm_register_windows *w)
 
 void comm_register_windows_offer(struct comm_register_windows *w, const struct comm_live_word *word)
 {
-	comm_word_pool_offer(&w->pool[word->lag_ns <= SOON_NS ? SOON : LATER], &w->random, word);
+	comm_word_pools_offer(&w->pools[word->lag_ns <= SOON_NS ? SOON : LATER], &w->random, word,
+			      comm_clock_now_ns());
 }
 
 static bool is_set(const struct window *s)
@@ -244,18 +245,18 @@ static void begin(struct comm_register_windows *w, unsigned int slot,
 }
 
 /*
- * Which words a slot is for: every other one for those that change soon, which may have the others', too.
- * A single slot takes them in turn.
+ * Which words a slot is for: the first for those that change soon, which may have the others', too.  A single slot takes
+ * them in turn.
  */
 static bool draw(struct comm_register_windows *w, unsigned int slot, struct comm_live_word *ret)
 {
-	bool later = w->n_slots > 1 ? slot % 2 : w->numbers % 2;
+	bool later = w->n_slots > 1 ? slot != 0 : w->numbers % 2;
 
-	if (later && comm_word_pool_draw(&w->pool[LATER], ret))
+	if (later && comm_word_pools_draw(&w->pools[LATER], ret))
 		return true;
-	if (comm_word_pool_draw(&w->pool[SOON], ret))
+	if (comm_word_pools_draw(&w->pools[SOON], ret))
 		return true;
-	return w->n_slots == 1 && comm_word_pool_draw(&w->pool[LATER], ret);
+	return w->n_slots == 1 && comm_word_pools_draw(&w->pools[LATER], ret);
 }
 
 /* Whose data the traps at this address are: those of another process at a private one are other data. */

@@ -22,3 +22,45 @@ bool comm_word_pool_draw(struct comm_word_pool *pool, struct comm_live_word *ret
 	*pool = (struct comm_word_pool){0};
 	return true;
 }
+
+static void merge_pools(struct comm_word_pool *pool, struct comm_word_pool *other, uint64_t *random)
+{
+	struct comm_live_word word;
+
+	if (comm_word_pool_draw(other, &word))
+		comm_word_pool_offer(pool, random, &word);
+}
+
+/* As many as were drawn; more where these were not enough. */
+static void begin_anew(struct comm_word_pools *pools, uint64_t *random, uint64_t now_ns)
+{
+	unsigned int wanted = pools->drawn < pools->n ? pools->drawn
+			      : pools->is_dry	      ? 2 * pools->n
+						      : pools->n;
+
+	for (unsigned int i = 1; i < COMM_WORD_POOLS; i++)
+		merge_pools(&pools->pool[0], &pools->pool[i], random);
+	pools->n = wanted < 1 ? 1 : wanted > COMM_WORD_POOLS ? COMM_WORD_POOLS : wanted;
+	pools->drawn = 0;
+	pools->is_dry = false;
+	pools->since_ns = now_ns;
+}
+
+void comm_word_pools_offer(struct comm_word_pools *pools, uint64_t *random,
+			   const struct comm_live_word *word, uint64_t now_ns)
+{
+	if (!pools->n || now_ns - pools->since_ns >= COMM_WORD_POOLS_NS)
+		begin_anew(pools, random, now_ns);
+	comm_word_pool_offer(&pools->pool[pools->next++ % pools->n], random, word);
+}
+
+bool comm_word_pools_draw(struct comm_word_pools *pools, struct comm_live_word *ret)
+{
+	for (unsigned int i = 0; i < COMM_WORD_POOLS; i++)
+		if (comm_word_pool_draw(&pools->pool[i], ret)) {
+			pools->drawn++;
+			return true;
+		}
+	pools->is_dry = true;
+	return false;
+}

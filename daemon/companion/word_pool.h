@@ -24,4 +24,26 @@ void comm_word_pool_offer(struct comm_word_pool *pool, uint64_t *random,
 /* Empties the pool.  False: it was empty. */
 bool comm_word_pool_draw(struct comm_word_pool *pool, struct comm_live_word *ret);
 
+/*
+ * Several pools, to which offers go in turn: so many that about as many words are drawn in a time as windows can be
+ * begun.  What is left of them after COMM_WORD_POOLS_NS becomes one, with a draw's chances as if it had been one from
+ * the start.  Zeroed ones are empty.
+ */
+enum { COMM_WORD_POOLS = 32, COMM_WORD_POOLS_NS = 100 * 1000 * 1000 };
+
+struct comm_word_pools {
+	struct comm_word_pool pool[COMM_WORD_POOLS];
+	unsigned int n; /* that offers go to; 0: one */
+	unsigned int next;
+	/* Since that time: words that were drawn, and whether one more was asked for. */
+	unsigned int drawn;
+	bool is_dry;
+	uint64_t since_ns;
+};
+
+void comm_word_pools_offer(struct comm_word_pools *pools, uint64_t *random,
+			   const struct comm_live_word *word, uint64_t now_ns);
+/* Empties one of the pools.  False: all were empty. */
+bool comm_word_pools_draw(struct comm_word_pools *pools, struct comm_live_word *ret);
+
 #endif
