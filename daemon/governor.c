@@ -349,6 +349,13 @@ static bool choose_ticks(struct comm_governor *g, uint64_t now_ns, double spent,
 	return true;
 }
 
+/* With the period, and at once, so that the lag of the smoothed costs does not make it overshoot. */
+static void scale_costs(struct comm_governor *g, double factor)
+{
+	g->interrupt_cost /= factor;
+	g->entry_cost /= factor;
+}
+
 static void hold_budget(struct comm_governor *g, const struct comm_governor_input *in,
 			double allowed)
 {
@@ -367,9 +374,7 @@ static void hold_budget(struct comm_governor *g, const struct comm_governor_inpu
 		return;
 	factor = clamp(g->nominal * factor, shortest(g), (double)g->config.max_period) / g->nominal;
 	g->nominal *= factor;
-	/* Scale the smoothed cost at once, so that its lag does not make the period overshoot. */
-	g->interrupt_cost /= factor;
-	g->entry_cost /= factor;
+	scale_costs(g, factor);
 }
 
 /* Of the tick just over; what a pause does not tell stays as it was before. */
@@ -410,6 +415,29 @@ static bool may_set_period(struct comm_governor *g, uint64_t now_ns)
 		(!g->config.period_is_time || since_set >= JITTER_PERIODS * g->period));
 }
 
+static double allowed_per_s(const struct comm_governor *g)
+{
+	return fmax(g->config.overhead * g->target_rate, g->config.floor_ns_per_s);
+}
+
+static void put_rate(const struct comm_governor *g, struct comm_governor_output *ret)
+{
+	ret->period = g->period;
+	ret->switches = g->switches;
+	ret->paused = g->paused;
+	ret->tick_every = g->paused ? 0 : g->tick_every;
+	ret->strangers_per_s = g->strangers_per_s;
+}
+
+/* Until a tick has passed: the rate is as it is, and nothing is read. */
+static void put(const struct comm_governor *g, struct comm_governor_output *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	put_rate(g, ret);
+	ret->lines = !g->paused;
+	ret->reading_ns = g->config.overhead > 0 ? 0 : UINT64_MAX;
+}
+
 void comm_governor_tick(struct comm_governor *g, const struct comm_governor_input *in,
 			struct comm_governor_output *ret)
 {
@@ -417,14 +445,7 @@ void comm_governor_tick(struct comm_governor *g, const struct comm_governor_inpu
 	double interrupt_ns, entry_ns, switch_ns, allowed_ns, spent_ns;
 	bool was_paused = g->paused;
 
-	memset(ret, 0, sizeof(*ret));
-	ret->period = g->period;
-	ret->switches = g->switches;
-	ret->lines = !g->paused;
-	ret->paused = g->paused;
-	ret->tick_every = g->paused ? 0 : g->tick_every;
-	ret->strangers_per_s = g->strangers_per_s;
-	ret->reading_ns = g->config.overhead > 0 ? 0 : UINT64_MAX;
+	put(g, ret);
 	if (in->now_ns <= g->last_ns || dt < 0.001)
 		return;
 	g->last_ns = in->now_ns;
@@ -443,7 +464,7 @@ void comm_governor_tick(struct comm_governor *g, const struct comm_governor_inpu
 	smooth_costs(g, in, dt, interrupt_ns, entry_ns, switch_ns);
 
 	if (g->config.overhead > 0) {
-		allowed = fmax(g->config.overhead * g->target_rate, g->config.floor_ns_per_s);
+		allowed = allowed_per_s(g);
 		allowed_ns = fmax(g->config.overhead * (double)in->target_ns,
 				  g->config.floor_ns_per_s * dt);
 		spent_ns = interrupt_ns + switch_ns + (double)in->life_ns + (double)in->daemon_ns;
@@ -475,11 +496,47 @@ void comm_governor_tick(struct comm_governor *g, const struct comm_governor_inpu
 		set_period(g, in->now_ns);
 		ret->new_period = true;
 	}
-	ret->period = g->period;
-	ret->switches = g->switches;
-	ret->paused = g->paused;
-	ret->tick_every = g->paused ? 0 : g->tick_every;
-	ret->strangers_per_s = g->strangers_per_s;
+	put_rate(g, ret);
+}
+
+/* As many times fewer samples by ticks as the budget is less. */
+static void scale_ticks(struct comm_governor *g, double factor)
+{
+	for (; factor >= 2 && g->tick_every < TICK_EVERY_MOST; factor /= 2)
+		g->tick_every *= 2;
+	for (; factor <= 0.5 && g->tick_every > 1; factor *= 2)
+		g->tick_every /= 2;
+	g->ticks_set_ns = g->last_ns;
+}
+
+void comm_governor_allow(struct comm_governor *g, double overhead, double floor_ns_per_s,
+			 struct comm_governor_output *ret)
+{
+	double before = allowed_per_s(g), nominal = g->nominal, less, factor;
+
+	g->config.overhead = overhead;
+	g->config.floor_ns_per_s = floor_ns_per_s;
+	less = before / allowed_per_s(g);
+	if (g->tick_every)
+		scale_ticks(g, less);
+	g->nominal = clamp(nominal * less, shortest(g), (double)g->config.max_period);
+	factor = g->nominal / nominal;
+	scale_costs(g, factor);
+	/* The most of it is for samples; and a pause would not come of what they cost before. */
+	g->daemon_cost /= factor;
+	g->daemon_used /= factor;
+	/* What was spent within the old budget does not make sampling pause under a smaller one. */
+	if (less > 1) {
+		g->credit_ns /= less;
+		g->over_ns /= less;
+	} else {
+		g->retry_ns = 0;
+	}
+	allow_strangers(g, allowed_per_s(g));
+	if (!g->paused)
+		set_period(g, g->last_ns);
+	put(g, ret);
+	ret->new_period = !g->paused;
 }
 
 void comm_governor_skip(struct comm_governor *g, uint64_t ns)

@@ -142,6 +142,16 @@ double comm_pace_floor_ns_per_s(double floor, double overhead)
 	return NSEC_PER_SEC * fmin(floor * cpus, overhead);
 }
 
+/* Of a budget, with what the governor wants at least. */
+static double least_ns_per_s(const struct comm_pace_config *config)
+{
+	struct comm_governor_config governor;
+
+	comm_governor_defaults(false, &governor);
+	return fmax(governor.floor_ns_per_s,
+		    comm_pace_floor_ns_per_s(config->floor, config->overhead));
+}
+
 int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **ret)
 {
 	struct comm_governor_config governor;
@@ -165,9 +175,7 @@ int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **r
 	}
 	comm_governor_defaults(p->info.trigger == COMM_TRIGGER_TIME, &governor);
 	governor.overhead = config->overhead;
-	governor.floor_ns_per_s = fmax(governor.floor_ns_per_s,
-				       comm_pace_floor_ns_per_s(config->floor, config->overhead));
-	p->floor_ns_per_s = governor.floor_ns_per_s;
+	p->floor_ns_per_s = governor.floor_ns_per_s = least_ns_per_s(config);
 	governor.daemon_ns_per_s =
 		NSEC_PER_SEC * config->daemon_cpu * (double)sysconf(_SC_NPROCESSORS_ONLN);
 	comm_idle_time_open(&p->idle);
@@ -399,6 +407,32 @@ int comm_pace_enable(struct comm_pace *p, bool wanted, uint64_t now_ns, comm_eve
 		return 0;
 	p->is_disabled = !wanted;
 	return wanted ? enable(p, now_ns, push, ctx) : disable(p, now_ns, push, ctx);
+}
+
+int comm_pace_allow(struct comm_pace *p, double overhead, uint64_t now_ns, comm_event_fn *push,
+		    void *ctx)
+{
+	struct comm_governor_output out;
+	int err;
+
+	if (!(p->config.overhead > 0))
+		return -EINVAL;
+	/* Whoever writes commands may write the same one for ever. */
+	if (overhead == p->config.overhead)
+		return 0;
+	/* In less than that the governor sees nothing. */
+	if (!p->is_disabled && now_ns - p->tick_ns > NS_PER_MS)
+		tick(p, now_ns, push, ctx, &out);
+	p->config.overhead = overhead;
+	p->floor_ns_per_s = least_ns_per_s(&p->config);
+	comm_governor_allow(&p->governor, overhead, p->floor_ns_per_s, &out);
+	apply(p, &out);
+	if (p->is_disabled)
+		return 0;
+	err = p->config.sampler->set_rate(p->config.handle, &p->rate);
+	if (out.new_period)
+		tell_rate(p, now_ns, push, ctx);
+	return err;
 }
 
 int comm_pace_tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void *ctx)

@@ -41,6 +41,13 @@ void comm_pace_destroy(struct comm_pace *pace);
 int comm_pace_enable(struct comm_pace *pace, bool enable, uint64_t now_ns, comm_event_fn *push,
 		     void *ctx);
 
+/*
+ * Another budget from now on, of a pace that has one, disabled or not; what was allowed up to now stays allowed.  Call
+ * after a drain.  -EINVAL: the pace holds a rate.
+ */
+int comm_pace_allow(struct comm_pace *pace, double overhead, uint64_t now_ns, comm_event_fn *push,
+		    void *ctx);
+
 /* Call after each drain of the sampler; acts only when a tick is over. */
 int comm_pace_tick(struct comm_pace *pace, uint64_t now_ns, comm_event_fn *push, void *ctx);
 /*

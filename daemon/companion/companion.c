@@ -107,6 +107,13 @@ void comm_companions_turn(struct comm_companions *c, uint64_t now_ns, uint64_t b
 		c->open[i].companion->turn(c->open[i].handle, now_ns, budget_ns);
 }
 
+void comm_companions_allow(struct comm_companions *c, uint64_t now_ns, double overhead)
+{
+	for (unsigned int i = 0; i < c->n; i++)
+		if (c->open[i].companion->allow)
+			c->open[i].companion->allow(c->open[i].handle, now_ns, overhead);
+}
+
 int comm_companions_turn_ms(const struct comm_companions *c, int most_ms)
 {
 	for (unsigned int i = 0; i < c->n; i++) {

@@ -60,6 +60,8 @@ struct comm_companion {
 	 * takes a share; UINT64_MAX: no budget.
 	 */
 	void (*turn)(void *companion, uint64_t now_ns, uint64_t budget_ns);
+	/* Optional: another budget from now on, as a share. */
+	void (*allow)(void *companion, uint64_t now_ns, double overhead);
 	/* Interval at which turn() wants to be called, ms. */
 	int (*turn_ms)(const void *companion);
 	/*
@@ -92,6 +94,8 @@ void comm_companions_gone(struct comm_companions *companions, uint32_t tgid);
 uint64_t comm_companions_drain(struct comm_companions *companions, uint64_t now_ns,
 			       comm_event_fn *push, void *ctx);
 void comm_companions_turn(struct comm_companions *companions, uint64_t now_ns, uint64_t budget_ns);
+/* Another budget from now on, as a share, where there is one. */
+void comm_companions_allow(struct comm_companions *companions, uint64_t now_ns, double overhead);
 /* The shortest turn interval of the open companions; most_ms if none is open. */
 int comm_companions_turn_ms(const struct comm_companions *companions, int most_ms);
 void comm_companions_say(const struct comm_companions *companions, FILE *out);

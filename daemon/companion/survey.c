@@ -283,6 +283,19 @@ static void survey_turn(void *companion, uint64_t now_ns, uint64_t budget_ns)
 	comm_register_windows_turn(s->registers, now_ns, may);
 }
 
+/* The time up to now has the old share. */
+static void survey_allow(void *companion, uint64_t now_ns, double overhead)
+{
+	struct survey *s = companion;
+	struct comm_register_windows_stats registers = {0};
+
+	if (s->registers) {
+		comm_register_windows_stats(s->registers, &registers);
+		comm_allotment_left(&s->set, now_ns, now_ns, registers.set_ns);
+	}
+	s->set.share = SET_PER_OVERHEAD * overhead;
+}
+
 static int survey_turn_ms(const void *companion)
 {
 	const struct survey *s = companion;
@@ -352,6 +365,7 @@ const struct comm_companion comm_companion_survey = {
 	.gone = survey_gone,
 	.drain = survey_drain,
 	.turn = survey_turn,
+	.allow = survey_allow,
 	.turn_ms = survey_turn_ms,
 	.cost_ns = survey_cost_ns,
 	.say = survey_say,

@@ -283,6 +283,56 @@ static void test_disabled(void **state)
 	comm_pace_destroy(pace);
 }
 
+/* Another budget: all up to it was allowed by the old one, all from it on is by the new one. */
+static void test_another_budget(void **state)
+{
+	static const struct comm_sampler sampler = {
+		.info = fake_info, .set_rate = fake_set_rate, .stats = fake_stats};
+	struct comm_pace_config config = {
+		.sampler = &sampler, .overhead = 0.01, .floor = 0.002, .interrupt_ns = 1000};
+	double cpus = (double)sysconf(_SC_NPROCESSORS_ONLN);
+	struct comm_pace_totals totals;
+	struct comm_pace *pace;
+	uint64_t before;
+
+	(void)state;
+	now_ns = 1000000 * (uint64_t)MS;
+	assert_int_equal(comm_pace_create(&config, &pace), 0);
+	pass(pace);
+	before = period;
+	/* In the midst of a tick. */
+	now_ns += 100 * MS;
+	target_ns += 100 * MS;
+	assert_int_equal(comm_pace_allow(pace, 0.05, now_ns, take, NULL), 0);
+	comm_pace_totals(pace, &totals);
+	assert_int_equal(totals.allowed_ns, 11 * MS);
+	assert_true(period < before);
+	assert_true(pace->floor_ns_per_s == comm_pace_floor_ns_per_s(0.002, 0.05));
+	assert_true(pace->floor_ns_per_s == 1e9 * fmin(0.002 * cpus, 0.05));
+	assert_true(pace->governor.config.floor_ns_per_s == pace->floor_ns_per_s);
+	assert_true(pace->governor.config.overhead == 0.05);
+	pass(pace);
+	comm_pace_totals(pace, &totals);
+	assert_int_equal(totals.allowed_ns, (11 + 50) * MS);
+	/* The floor is never more than of one CPU. */
+	assert_int_equal(comm_pace_allow(pace, 0.0015, now_ns, take, NULL), 0);
+	assert_true(pace->floor_ns_per_s == 1500000);
+	/* While sampling is disabled it stays so, and the rate is the new one's when it is enabled. */
+	assert_int_equal(comm_pace_enable(pace, false, now_ns, take, NULL), 0);
+	before = period;
+	now_ns += 1000 * MS;
+	assert_int_equal(comm_pace_allow(pace, 0.01, now_ns, take, NULL), 0);
+	assert_int_equal(period, before);
+	assert_int_equal(comm_pace_enable(pace, true, now_ns, take, NULL), 0);
+	assert_int_equal(period, pace->governor.period);
+	comm_pace_destroy(pace);
+	config.overhead = 0;
+	config.rate_hz = 100;
+	assert_int_equal(comm_pace_create(&config, &pace), 0);
+	assert_int_equal(comm_pace_allow(pace, 0.01, now_ns, take, NULL), -EINVAL);
+	comm_pace_destroy(pace);
+}
+
 /* Where nothing comes, longer and longer, and not at all in a pause or as soon as something has come. */
 static void test_waits(void **state)
 {
@@ -315,9 +365,8 @@ static void test_waits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_setup),
-		cmocka_unit_test(test_pause),
-		cmocka_unit_test(test_disabled),
+		cmocka_unit_test(test_setup),	 cmocka_unit_test(test_pause),
+		cmocka_unit_test(test_disabled), cmocka_unit_test(test_another_budget),
 		cmocka_unit_test(test_waits),
 	};
 

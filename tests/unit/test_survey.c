@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* When the survey gives windows by looks up: its opening and its turns, with made windows that note what is asked of them. */
+/*
+ * When the survey gives windows by looks up, and how long it has debug registers set: its opening and its turns, with
+ * made windows that note what is asked of them.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +10,9 @@
 #include <cmocka.h>
 
 #define comm_register_windows_create made_registers
+#define comm_register_windows_destroy made_registers_destroy
+#define comm_register_windows_stats made_registers_stats
+#define comm_register_windows_turn made_registers_turn
 #define comm_switch_windows_create made_switches
 #define comm_switch_windows_destroy made_destroy
 #define comm_switch_windows_stats made_stats
@@ -18,7 +24,9 @@ enum { MS = 1000000, TURN_MS = 50, PER_MILLE = 10 }; /* the budget, of time */
 
 static char self;
 static struct comm_switch_windows_stats made;
+static bool has_registers;
 static int n_stops, n_turns;
+static uint64_t set_ns;
 static uint64_t stopped_ns, now_ns, budget_ns;
 static struct survey *survey;
 
@@ -26,9 +34,30 @@ int made_registers(const struct comm_register_windows_config *config,
 		   struct comm_register_windows **ret, char **err)
 {
 	(void)config;
-	(void)ret;
 	(void)err;
-	return -ENODEV;
+	*ret = (struct comm_register_windows *)&self;
+	return has_registers ? 0 : -ENODEV;
+}
+
+void made_registers_destroy(struct comm_register_windows *w)
+{
+	(void)w;
+}
+
+void made_registers_stats(const struct comm_register_windows *w,
+			  struct comm_register_windows_stats *ret)
+{
+	(void)w;
+	*ret = (struct comm_register_windows_stats){.set_ns = set_ns};
+}
+
+/* Registers are set whenever they may be. */
+void made_registers_turn(struct comm_register_windows *w, uint64_t at_ns, bool may)
+{
+	(void)w;
+	(void)at_ns;
+	if (may)
+		set_ns += TURN_MS * MS;
 }
 
 int made_switches(const struct comm_switch_windows_config *config, struct comm_switch_windows **ret,
@@ -42,7 +71,7 @@ int made_switches(const struct comm_switch_windows_config *config, struct comm_s
 
 void made_destroy(struct comm_switch_windows *w)
 {
-	assert_ptr_equal(w, &self);
+	assert_true(!w || w == (struct comm_switch_windows *)&self);
 }
 
 void made_stats(const struct comm_switch_windows *w, struct comm_switch_windows_stats *ret)
@@ -76,12 +105,22 @@ static int open_survey(void **state)
 	(void)state;
 	made = (struct comm_switch_windows_stats){0};
 	n_stops = n_turns = 0;
-	stopped_ns = budget_ns = 0;
+	stopped_ns = budget_ns = set_ns = 0;
 	now_ns = 1000 * (uint64_t)MS;
 	if (survey_open(&config, &ret, &err) || err)
 		return -1;
 	survey = ret;
 	return 0;
+}
+
+static int open_with_registers(void **state)
+{
+	int rc;
+
+	has_registers = true;
+	rc = open_survey(state);
+	has_registers = false;
+	return rc;
 }
 
 static int close_survey(void **state)
@@ -151,6 +190,27 @@ static void test_looks_are_no_calls(void **state)
 	assert_int_equal(n_stops, 0);
 }
 
+/* Of so many seconds, in permille. */
+static uint64_t set_per_mille(uint64_t seconds)
+{
+	uint64_t before_ns = set_ns;
+
+	play(seconds, 0);
+	return (set_ns - before_ns) / MS / seconds;
+}
+
+/* As long as the budget is worth, from its change on. */
+static void test_registers_follow_the_budget(void **state)
+{
+	(void)state;
+	play(10, 0);
+	assert_in_range(set_per_mille(100), 195, 205);
+	survey_allow(survey, now_ns, 0.03);
+	assert_in_range(set_per_mille(100), 595, 605);
+	survey_allow(survey, now_ns, 0.001);
+	assert_in_range(set_per_mille(100), 18, 30);
+}
+
 static void test_no_budget(void **state)
 {
 	(void)state;
@@ -167,9 +227,14 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_survey, close_survey)
 	const struct CMUnitTest tests[] = {
-		TEST(test_cheap_calls_go_on),	 TEST(test_dear_calls_end),
-		TEST(test_the_dearest_end_soon), TEST(test_a_burst_of_calls),
-		TEST(test_looks_are_no_calls),	 TEST(test_no_budget),
+		TEST(test_cheap_calls_go_on),
+		TEST(test_dear_calls_end),
+		TEST(test_the_dearest_end_soon),
+		TEST(test_a_burst_of_calls),
+		TEST(test_looks_are_no_calls),
+		TEST(test_no_budget),
+		cmocka_unit_test_setup_teardown(test_registers_follow_the_budget,
+						open_with_registers, close_survey),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
