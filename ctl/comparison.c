@@ -20,13 +20,20 @@ static int fail(char **err, int code, const char *text)
 	return code;
 }
 
+/* Of a run whose budget was changed it is not known which was in force in the range. */
+static bool has_one_budget(const struct comm_run *a, const struct comm_run *b)
+{
+	return a->overhead_limit == b->overhead_limit && !(a->overhead_least > 0) &&
+	       !(b->overhead_least > 0);
+}
+
 bool ctl_comparison_is_alike(const struct ctl_comparison *c)
 {
 	const struct comm_run *a = c->report[0]->run, *b = c->report[1]->run;
 
 	return !strcmp(a->estimator, b->estimator) && !strcmp(a->source, b->source) &&
 	       !strcmp(a->event, b->event) && a->granularity_bytes == b->granularity_bytes &&
-	       a->overhead_limit == b->overhead_limit;
+	       has_one_budget(a, b);
 }
 
 /* The name of a target without its number, which is another after each start. */
@@ -42,7 +49,7 @@ static bool are_budgets_alike(const struct ctl_comparison *c)
 {
 	const struct comm_report *a = c->report[0], *b = c->report[1];
 
-	return a->exact || b->exact || a->run->overhead_limit == b->run->overhead_limit;
+	return a->exact || b->exact || has_one_budget(a->run, b->run);
 }
 
 /* Rates of different programs or targets differ by their loads. */
@@ -475,11 +482,10 @@ const char *ctl_comparison_unlike(const struct ctl_comparison *c, char *text, si
 			append(text, size, "granularity %llu, %llu bytes; ",
 			       (unsigned long long)a->granularity_bytes,
 			       (unsigned long long)b->granularity_bytes);
-		if (a->overhead_limit != b->overhead_limit)
+		if (!has_one_budget(a, b))
 			append(text, size, "--overhead %s, %s; ",
-			       a->overhead_limit > 0 ? ctl_percent(one, a->overhead_limit) : "none",
-			       b->overhead_limit > 0 ? ctl_percent(other, b->overhead_limit)
-						     : "none");
+			       a->overhead_limit > 0 ? ctl_limit(one, a) : "none",
+			       b->overhead_limit > 0 ? ctl_limit(other, b) : "none");
 		text[strlen(text) - 2] = '\0';
 		append(text, size,
 		       "): intervals of flows hold all that the estimators may get wrong.");

@@ -250,8 +250,7 @@ static void print_side(const struct ctl_term *term, const struct diff *diff, int
 	       ctl_style(term, CTL_PLAIN), (long long)run->id, path,
 	       ctl_time(start, run->start_unix_ns),
 	       ctl_duration(length, report->to_ns - report->from_ns),
-	       run->overhead_limit > 0 ? ctl_percent(budget, run->overhead_limit) : "a fixed rate",
-	       name);
+	       run->overhead_limit > 0 ? ctl_limit(budget, run) : "a fixed rate", name);
 }
 
 /* The shares of the first screens, in their order. */
@@ -365,6 +364,8 @@ static void json_run(struct ctl_json *json, const char *name, const struct comm_
 	ctl_json_count(json, "start_unix_ns", run->start_unix_ns);
 	ctl_json_double(json, "seconds", report->enabled_ns / 1e9);
 	ctl_json_double(json, "overhead_limit", run->overhead_limit);
+	if (run->overhead_least > 0)
+		ctl_json_double(json, "overhead_least", run->overhead_least);
 	ctl_json_close(json, '}');
 }
 

@@ -73,6 +73,19 @@ const char *ctl_percent(char text[CTL_NUMBER], double share)
 	return text;
 }
 
+const char *ctl_limit(char text[CTL_NUMBER], const struct comm_run *run)
+{
+	char most[CTL_NUMBER];
+	size_t used;
+
+	if (!(run->overhead_least > 0))
+		return ctl_percent(text, run->overhead_limit);
+	ctl_percent(text, run->overhead_least);
+	used = strlen(text);
+	snprintf(text + used, CTL_NUMBER - used, " to %s", ctl_percent(most, run->overhead_limit));
+	return text;
+}
+
 static const struct {
 	double unit_ns, up_to;
 	const char *name;

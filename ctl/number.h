@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <comm/comm.h>
+
 enum { CTL_NUMBER = 24 };
 
 /* "12.3 MiB": three significant digits.  Returns text. */
@@ -17,6 +19,8 @@ const char *ctl_range(char text[CTL_NUMBER], double low, double high);
 const char *ctl_percent_range(char text[CTL_NUMBER], double low, double high);
 /* "12.3 %", "0.04 %" */
 const char *ctl_percent(char text[CTL_NUMBER], double share);
+/* The budget of a run, "1.0 %", or those that it had one after another, "0.50 % to 1.0 %". */
+const char *ctl_limit(char text[CTL_NUMBER], const struct comm_run *run);
 /* "90 s", "12.5 min" */
 const char *ctl_duration(char text[CTL_NUMBER], uint64_t ns);
 /* "60,120" */

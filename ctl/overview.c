@@ -101,7 +101,7 @@ static void tell_head(struct overview *o)
 	ctl_clean(name, sizeof(name), *run->label ? run->label : run->command, sizeof(name) - 1);
 	snprintf(o->to->run, sizeof(o->to->run), "run %" PRId64 "  %s, %s%s%s", run->id, name,
 		 ctl_duration(all, range_ns), has_limit ? " at " : "",
-		 has_limit ? ctl_percent(number, run->overhead_limit) : "");
+		 has_limit ? ctl_limit(number, run) : "");
 	if (report->exact)
 		snprintf(o->to->cost, sizeof(o->to->cost), "counted, not sampled: it ran slower");
 	else if (report->target_ns)

@@ -331,6 +331,8 @@ static void tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void
 	event.cost.daemon_idle_ns = in.daemon_idle_ns;
 	event.cost.target_ns = in.target_ns;
 	event.cost.samples = stats.samples - p->stats.samples;
+	event.cost.limit = p->config.overhead;
+	event.cost.floor = comm_pace_floor_ns_per_s(p->config.floor, p->config.overhead) / 1e9;
 	push(ctx, &event);
 	p->totals.allowed_ns += allowed_ns(p, in.target_ns, now_ns - p->tick_ns);
 	p->totals.handler_ns += event.cost.handler_ns;

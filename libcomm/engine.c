@@ -646,6 +646,7 @@ void comm_engine_event(void *ctx, const struct comm_event *event)
 		engine->slice.info.daemon_idle_ns += event->cost.daemon_idle_ns;
 		engine->slice.info.setup_ns += event->cost.setup_ns;
 		engine->slice.info.target_ns += event->cost.target_ns;
+		comm_budgets_add(&engine->slice.info.budgets, event->cost.limit, event->cost.floor);
 		break;
 	case COMM_EV_COUNT:
 		on_count(engine, event);

@@ -24,6 +24,8 @@ static void print_run(struct ctl_json *json, const struct comm_report *report)
 	ctl_json_count(json, "start_unix_ns", run->start_unix_ns);
 	ctl_json_double(json, "overhead_pct", run->overhead * 100);
 	ctl_json_double(json, "overhead_limit_pct", run->overhead_limit * 100);
+	if (run->overhead_least > 0)
+		ctl_json_double(json, "overhead_least_pct", run->overhead_least * 100);
 	ctl_json_double(json, "overhead_floor_pct", run->floor * 100);
 	ctl_json_count(json, "setup_ns", run->setup_ns);
 	ctl_json_count(json, "granularity_bytes", run->granularity_bytes);

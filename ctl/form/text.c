@@ -71,8 +71,7 @@ static void write_cost(char *line, size_t size, const struct comm_report *report
 		snprintf(line, size, "cost unknown");
 	if (run->overhead_limit > 0 && !is_idle)
 		snprintf(line + strlen(line), size - strlen(line), ", limit %s%s",
-			 ctl_percent(limit, run->overhead_limit),
-			 is_over ? ": over the limit" : "");
+			 ctl_limit(limit, run), is_over ? ": over the limit" : "");
 	if (run->overhead_limit > 0 && !is_idle && is_over && report->overhead_settled >= 0)
 		snprintf(line + strlen(line), size - strlen(line), "%s, %s after the first %llu s",
 			 report->overhead_settled > report->overhead_allowed ? "" : " as it set up",

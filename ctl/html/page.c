@@ -111,6 +111,7 @@ static void print_run(struct page *page)
 	ctl_data_member_text(out, "start", ctl_time(text, run->start_unix_ns));
 	ctl_data_member(out, "length_s", (run->end_ns - run->start_ns) / 1e9);
 	ctl_data_member(out, "limit", run->overhead_limit);
+	ctl_data_member(out, "least", run->overhead_least);
 	ctl_data_member(out, "allowed", page->whole->overhead_allowed);
 	ctl_data_member(out, "settled", page->whole->overhead_settled);
 	ctl_data_member(out, "settling_s", COMM_SETTLING_NS / 1e9);

@@ -1251,7 +1251,7 @@ function drawStatus() {
 	const item = (title, ...text) => el('span', {}, el('b', {text: title + ' '}), ...text);
 	const items = [], lost = main.loss.reduce((sum, loss) => sum + loss.n, 0);
 	const settled = run.settled < 0 ? '' : (run.settled > run.allowed ? '' : ' as it set up') + ', ' + percent(run.settled) + ' after the first ' + duration(run.settling_s);
-	const limit = run.limit > 0 ? ', limit ' + percent(run.limit) + (whole.cost > run.allowed ? ': over the limit' + settled : '') : '';
+	const limit = run.limit > 0 ? ', limit ' + (run.least > 0 ? percent(run.least) + ' to ' : '') + percent(run.limit) + (whole.cost > run.allowed ? ': over the limit' + settled : '') : '';
 	items.push(item('Cost', exact ? 'not limited: the program ran slower to be counted' : whole.cost < 0 ? 'unknown' + limit : percent(whole.cost) + ' of the target\u2019s CPU time' + limit));
 	items.push(item('Lost', el('a', {href: '#account-title', onclick: event => { event.preventDefault(); openTab('account', 'account-title'); },
 		text: !main.loss.length ? 'nothing that was counted' : count(lost) + ' in ' + main.loss.length + (main.loss.length === 1 ? ' way' : ' ways')})));

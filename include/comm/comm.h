@@ -98,6 +98,8 @@ struct comm_run {
 	uint64_t store_ns; /* the longest that a slice took to be written; 0: not known */
 	/* CPU time that the daemon used while CPUs were idle, beside daemon_ns: no part of overhead */
 	uint64_t daemon_idle_ns;
+	/* The least limit that was in force; overhead_limit and floor are the largest.  0: there was but one. */
+	double overhead_least;
 };
 
 /* The runs of a store, oldest first; freed by comm_runs_free(). */

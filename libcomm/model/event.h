@@ -285,7 +285,8 @@ struct comm_event {
 			uint64_t setup_ns;	 /* CPU time for what happens once */
 			uint64_t target_ns;	 /* CPU time the target used */
 			uint64_t samples;
-		} cost; /* COST: since the last COST event */
+			double limit, floor; /* as a run's were; limit 0: there was none */
+		} cost;			     /* COST: since the last COST event */
 		struct {
 			char counter[COMM_COUNTER_BYTES]; /* its name */
 			uint64_t value;

@@ -327,13 +327,17 @@ static const char version_11[] = "ALTER TABLE run ADD COLUMN stall_ns INTEGER NO
 static const char version_12[] =
 	"ALTER TABLE slice ADD COLUMN daemon_idle_ns INTEGER NOT NULL DEFAULT 0;";
 
+/* overhead_limit and floor are the largest that were in force, this is the least limit; 0: there was but one. */
+static const char version_13[] =
+	"ALTER TABLE run ADD COLUMN overhead_least REAL NOT NULL DEFAULT 0;";
+
 static const struct {
 	int to;
 	const char *sql;
 } migrations[] = {
-	{1, version_1}, {2, version_2},	  {3, version_3},   {4, version_4},
-	{5, version_5}, {6, version_6},	  {7, version_7},   {8, version_8},
-	{9, version_9}, {10, version_10}, {11, version_11}, {12, version_12},
+	{1, version_1},	  {2, version_2},   {3, version_3},   {4, version_4}, {5, version_5},
+	{6, version_6},	  {7, version_7},   {8, version_8},   {9, version_9}, {10, version_10},
+	{11, version_11}, {12, version_12}, {13, version_13},
 };
 
 _Static_assert(sizeof(migrations) / sizeof(*migrations) == COMM_SCHEMA_VERSION,

@@ -21,6 +21,7 @@
 #include "reader_lock.h"
 #include "rollup.h"
 #include "rows.h"
+#include "run_budget.h"
 #include "schema.h"
 #include "store_file.h"
 #include "stored_slice.h"
@@ -65,6 +66,7 @@ struct comm_store {
 	int missed;		      /* see comm_store_missed() */
 	pid_t reader;
 	uint64_t longest_ns, stall_ns; /* of the run */
+	struct comm_run_budget budget; /* likewise */
 };
 
 static int exec(struct comm_store *store, const char *sql)
@@ -481,6 +483,7 @@ int comm_store_begin_run(struct comm_store *store, const struct comm_run_info *i
 	store->run = begin.run;
 	store->n_kept = 0;
 	store->longest_ns = store->stall_ns = 0;
+	comm_run_budget_begin(&store->budget, info->overhead_limit, info->floor);
 	comm_dictionary_begin(&store->dict, begin.run);
 	comm_rollup_begin(&store->rollup, begin.run, info->start_ns);
 	reserve_log(store);
@@ -543,6 +546,8 @@ static int write_slice(struct comm_store *store, void *ctx)
 	struct comm_stored_slice *stored = &store->slice;
 	int err = put_kept(store, NULL);
 
+	if (!err)
+		err = comm_run_budget_put(&store->budget, store->db, store->run);
 	if (!err)
 		err = comm_stored_slice_make(stored, &store->dict, slice->naming, store->row_cap,
 					     slice->info, slice->edges, slice->n);
@@ -619,6 +624,7 @@ static int store_slice(struct comm_store *store, const struct slice *slice)
 		note_missed(store, err);
 		return err;
 	}
+	store->budget.is_new = false;
 	roll_up_kept(store);
 	roll_up(store, &store->slice.info, store->slice.cells.edge, store->slice.cells.n);
 	lift_cap(store);
@@ -639,6 +645,7 @@ int comm_store_write_slice(struct comm_store *store, const struct comm_slice_inf
 	err = comm_dictionary_hear(&store->dict, naming);
 	if (err)
 		return err;
+	comm_run_budget_hear(&store->budget, &info->budgets);
 	if (is_empty(info, n_edges) && may_keep(store, info)) {
 		keep(store, info);
 		return 1;
@@ -669,8 +676,10 @@ static int end_run(struct comm_store *store, void *ctx)
 {
 	const struct finish *finish = ctx;
 	sqlite3_stmt *stmt;
-	int err = 0;
+	int err = comm_run_budget_put(&store->budget, store->db, store->run);
 
+	if (err)
+		return err;
 	if (sqlite3_prepare_v2(store->db,
 			       "UPDATE run SET end_ns = ?2, how = ?3, stall_ns = ?4,"
 			       " store_ns = ?5 WHERE id = ?1",

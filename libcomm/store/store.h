@@ -57,12 +57,21 @@ struct comm_run_info {
 	const char *numa; /* which CPUs are on which node, "0:0-3,8;1:4-7"; "" or NULL: not known */
 };
 
+/* Budgets that were in force, see overhead_limit and floor of struct comm_run_info; all 0: none was told. */
+struct comm_budgets {
+	double most, least, floor; /* of floors the largest */
+};
+
+/* A limit of 0 is none. */
+void comm_budgets_add(struct comm_budgets *budgets, double limit, double floor);
+
 struct comm_slice_info {
 	uint64_t start_ns, end_ns;
 	uint64_t samples; /* samples processed */
 	uint64_t bursts;  /* bursts with at least one access */
 	uint64_t accesses;
 	uint64_t handler_ns, daemon_ns, daemon_idle_ns, setup_ns, target_ns; /* cost, see event.h */
+	struct comm_budgets budgets;
 	struct comm_unwritten unwritten; /* its ends are the caller's, may be none */
 	struct comm_written written;	 /* likewise */
 	struct comm_watched_sums watched;

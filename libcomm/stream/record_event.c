@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "record_event.h"
@@ -140,6 +141,8 @@ uint32_t comm_event_write(struct comm_bytes *to, const struct comm_event *event)
 		comm_bytes_u64(to, event->cost.target_ns);
 		comm_bytes_u64(to, event->cost.samples);
 		comm_bytes_u64(to, event->cost.daemon_idle_ns);
+		comm_bytes_f64(to, event->cost.limit);
+		comm_bytes_f64(to, event->cost.floor);
 		return RECORD_COST;
 	case COMM_EV_COUNT:
 		comm_bytes_u64(to, event->counted.value);
@@ -235,6 +238,26 @@ static int read_count(struct comm_cursor *from, struct comm_event *ret)
 		return -EBADMSG;
 	strcpy(ret->counted.counter, name);
 	return 0;
+}
+
+static int read_cost(struct comm_cursor *from, struct comm_event *ret)
+{
+	ret->cost.handler_ns = comm_cursor_u64(from);
+	ret->cost.daemon_ns = comm_cursor_u64(from);
+	ret->cost.setup_ns = comm_cursor_u64(from);
+	ret->cost.target_ns = comm_cursor_u64(from);
+	ret->cost.samples = comm_cursor_u64(from);
+	if (from->at != from->end)
+		ret->cost.daemon_idle_ns = comm_cursor_u64(from);
+	if (from->at != from->end) {
+		ret->cost.limit = comm_cursor_f64(from);
+		ret->cost.floor = comm_cursor_f64(from);
+	}
+	/* As the head's; and no number is none. */
+	return ret->cost.limit >= 0 && ret->cost.limit <= 100 && ret->cost.floor >= 0 &&
+			       isfinite(ret->cost.floor)
+		       ? 0
+		       : -EBADMSG;
 }
 
 static int read_probed(struct comm_cursor *from, struct comm_event *ret)
@@ -372,13 +395,7 @@ int comm_event_read(uint32_t record_kind, struct comm_cursor *from, struct comm_
 		break;
 	case RECORD_COST:
 		ret->kind = COMM_EV_COST;
-		ret->cost.handler_ns = comm_cursor_u64(from);
-		ret->cost.daemon_ns = comm_cursor_u64(from);
-		ret->cost.setup_ns = comm_cursor_u64(from);
-		ret->cost.target_ns = comm_cursor_u64(from);
-		ret->cost.samples = comm_cursor_u64(from);
-		if (from->at != from->end)
-			ret->cost.daemon_idle_ns = comm_cursor_u64(from);
+		err = read_cost(from, ret);
 		break;
 	case RECORD_COUNT:
 		ret->kind = COMM_EV_COUNT;

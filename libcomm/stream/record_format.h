@@ -89,6 +89,7 @@
  *	24 u64 handler_ns	32 u64 daemon_ns	40 u64 setup_ns
  *	48 u64 target_ns	56 u64 samples
  *	64 u64 daemon_idle_ns, unless an older version wrote it
+ *	72 f64 limit		80 f64 floor, likewise
  * COUNT
  *	24 u64 value		32 u64 enabled_ns	40 u64 running_ns
  *	48 string: counter

@@ -318,6 +318,16 @@ is "$(jq -c '[.of, .alike, .b.overhead_limit]' stdout)" '["share",false,0.05]' "
 wide='[.edges[] | select((.low // 0) > 0 and .high != null) | .high / .low] | max'
 narrow=$("$ctl" diff redis.db redis.db --of share --json | jq "$wide")
 is "$(jq --argjson narrow "$narrow" "$wide > \$narrow" stdout)" true "intervals hold what the estimator may get wrong"
+# So are those of a run whose budget was changed, though the largest is the same; and all budgets are told.
+cp budget.db changes.db && sqlite3 changes.db "UPDATE run SET overhead_least = 0.005, uuid = hex(randomblob(16))" || exit 1
+expect 0 "$ctl" diff budget.db changes.db
+says stdout '^B  run 1 of changes.db, .* at 0.50 % to 5.0 %'
+says stdout 'different budgets'
+says stdout 'overhead 5.0 %, 0.50 % to 5.0 %'
+expect 0 "$ctl" report --store changes.db
+says stdout '0.50 % to 5.0 %'
+expect 0 "$ctl" report --store changes.db --json
+is "$(jq -c '.run | [.overhead_limit_pct, .overhead_least_pct]' stdout)" '[5,0.5]' "both are in JSON"
 expect 2 "$ctl" diff redis.db budget.db --of rate
 says stderr 'under different --overhead'
 # Of another program shares, too; of the same one under another number rates.

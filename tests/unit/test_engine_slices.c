@@ -26,6 +26,27 @@ static void costs_land_in_their_slice(void **state)
 			    world.slice[i].daemon_idle_ns == 5 * (2u - i));
 }
 
+/* Budgets that were in force in a slice, also of events without one. */
+static void budgets_land_in_their_slice(void **state)
+{
+	struct comm_event cost = {.kind = COMM_EV_COST, .time_ns = START};
+	static const double limits[] = {0.01, 0.05, 0, 0.002};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
+		cost.cost.limit = limits[i];
+		cost.cost.floor = limits[i] / 10;
+		give(&cost);
+	}
+	cost.time_ns = START + SLICE;
+	cost.cost.limit = 0.03;
+	give(&cost);
+	comm_engine_finish(engine, START + SLICE + 1);
+	assert_true(world.slice[0].budgets.most == 0.05 && world.slice[0].budgets.least == 0.002 &&
+		    world.slice[0].budgets.floor == 0.005);
+	assert_true(world.slice[1].budgets.most == 0.03 && world.slice[1].budgets.least == 0.03);
+}
+
 /* Losses of a source, the merge or the recorder are stored with their slice. */
 static void losses_land_in_their_slice(void **state)
 {
@@ -277,6 +298,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
+		TEST(budgets_land_in_their_slice),
 		TEST(costs_land_in_their_slice),
 		TEST(losses_land_in_their_slice),
 		TEST(slices_are_cut_in_time),

@@ -197,7 +197,8 @@ static void test_old_rows_get_what_is_new(void **state)
 			  " CASE WHEN level >= 6 THEN first_bytes ELSE 0 END") == 0);
 	/* Nobody kept where the loads of older runs found their data. */
 	assert_true(query("SELECT count(*) FROM origin") == 0);
-	assert_true(query("SELECT count(*) FROM run WHERE label = '' AND floor = 0") == 3);
+	assert_true(query("SELECT count(*) FROM run WHERE label = '' AND floor = 0"
+			  " AND overhead_least = 0") == 3);
 	assert_true(query("SELECT count(*) FROM edge WHERE age <> x''") == 0);
 	assert_true(query("SELECT count(*) FROM thread WHERE run = 3 AND (name, role) IN"
 			  " (VALUES ('put-1', 'put'), ('get-1', 'get'), ('two', 'two'),"
@@ -333,7 +334,9 @@ static int cut_at(int left)
 	assert_true(query("SELECT count(*) FROM pragma_table_info('run')"
 			  " WHERE name = 'stall_ns'") == (version > 10));
 	assert_true(query("SELECT count(*) FROM pragma_table_info('slice')"
-			  " WHERE name = 'daemon_idle_ns'") == 0);
+			  " WHERE name = 'daemon_idle_ns'") == (version > 11));
+	assert_true(query("SELECT count(*) FROM pragma_table_info('run')"
+			  " WHERE name = 'overhead_least'") == 0);
 	return version;
 }
 

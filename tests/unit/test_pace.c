@@ -306,6 +306,7 @@ static void test_another_budget(void **state)
 	assert_int_equal(comm_pace_allow(pace, 0.05, now_ns, take, NULL), 0);
 	comm_pace_totals(pace, &totals);
 	assert_int_equal(totals.allowed_ns, 11 * MS);
+	assert_true(cost.cost.limit == 0.01 && cost.cost.floor == fmin(0.002 * cpus, 0.01));
 	assert_true(period < before);
 	assert_true(pace->floor_ns_per_s == comm_pace_floor_ns_per_s(0.002, 0.05));
 	assert_true(pace->floor_ns_per_s == 1e9 * fmin(0.002 * cpus, 0.05));
@@ -314,6 +315,7 @@ static void test_another_budget(void **state)
 	pass(pace);
 	comm_pace_totals(pace, &totals);
 	assert_int_equal(totals.allowed_ns, (11 + 50) * MS);
+	assert_true(cost.cost.limit == 0.05 && cost.cost.floor == fmin(0.002 * cpus, 0.05));
 	/* The floor is never more than of one CPU. */
 	assert_int_equal(comm_pace_allow(pace, 0.0015, now_ns, take, NULL), 0);
 	assert_true(pace->floor_ns_per_s == 1500000);

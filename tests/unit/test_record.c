@@ -133,7 +133,7 @@ static void test_all_kinds(void **state)
 		{.kind = COMM_EV_RENAME, .name = "fifteen letters"},
 		{.kind = COMM_EV_MMAP, .mmap = {41, 42, 43, 1}},
 		{.kind = COMM_EV_RATE, .trigger = COMM_TRIGGER_ACCESSES, .period = 1ull << 33},
-		{.kind = COMM_EV_COST, .cost = {51, 52, 53, 54, 55, 56}},
+		{.kind = COMM_EV_COST, .cost = {51, 52, 53, 54, 55, 56, 0.05, 0.004}},
 		{.kind = COMM_EV_LOSS, .cause = COMM_LOSS_WATCH, .count = 61},
 	};
 	const size_t n = sizeof(events) / sizeof(*events);

@@ -137,6 +137,70 @@ static void test_empty_slices(void **state)
 	comm_store_close(store);
 }
 
+static int write_budgets(struct comm_store *store, int second, struct comm_budgets budgets)
+{
+	const struct comm_slice_info info = {.start_ns = START + second * SECOND,
+					     .end_ns = START + (second + 1) * SECOND,
+					     .budgets = budgets};
+	struct comm_naming naming = made_naming(names);
+
+	return comm_store_write_slice(store, &info, NULL, 0, &naming);
+}
+
+/* The row of a run whose budget changed has the largest and the least, as soon as a slice of them is stored. */
+static void test_budgets(void **state)
+{
+	const struct comm_run_info run = {.source = "test",
+					  .event = "e",
+					  .command = "c",
+					  .error_model = &comm_est_hazard.error_model,
+					  .start_ns = START,
+					  .overhead_limit = 0.01,
+					  .floor = 0.002};
+	struct comm_store_config c = config();
+	struct comm_edge edge = {.src_thread = 1, .dst_thread = 2, .bytes = 1, .bursts = 1};
+	struct comm_store *store;
+	int64_t id;
+
+	(void)state;
+	c.empty_ns = 60 * SECOND;
+	store = open_store(&c);
+	assert_int_equal(comm_store_begin_run(store, &run, &id), 0);
+	/* Of one budget, and of slices that tell none. */
+	assert_int_equal(write_budgets(store, 0, (struct comm_budgets){0.01, 0.01, 0.002}), 1);
+	assert_int_equal(write_at(store, 1, &edge, 1), 0);
+	assert_true(query("SELECT overhead_limit = 0.01 AND overhead_least = 0 AND floor = 0.002"
+			  " FROM run"));
+	/* As in a replay, whose head has no floor. */
+	assert_int_equal(write_budgets(store, 2, (struct comm_budgets){0.01, 0.01, 0.003}), 1);
+	assert_int_equal(write_at(store, 3, &edge, 1), 0);
+	assert_true(query("SELECT overhead_limit = 0.01 AND overhead_least = 0 AND floor = 0.003"
+			  " FROM run"));
+	/* Of a slice that waits, too. */
+	assert_int_equal(write_budgets(store, 4, (struct comm_budgets){0.05, 0.01, 0.004}), 1);
+	assert_true(query("SELECT overhead_limit FROM run") == 0.01);
+	assert_int_equal(write_at(store, 5, &edge, 1), 0);
+	assert_true(query("SELECT overhead_limit = 0.05 AND overhead_least = 0.01 AND floor = 0.004"
+			  " FROM run"));
+	/* Smaller again: what was in force stays told. */
+	assert_int_equal(write_budgets(store, 6, (struct comm_budgets){0.002, 0.002, 0.001}), 1);
+	assert_int_equal(comm_store_end_run(store, START + 7 * SECOND, "duration"), 0);
+	assert_true(query("SELECT overhead_limit = 0.05 AND overhead_least = 0.002 AND"
+			  " floor = 0.004 FROM run"));
+	/* Another run begins with its own, and one without a budget gets none. */
+	assert_int_equal(comm_store_begin_run(store,
+					      &(struct comm_run_info){
+						      .error_model = &comm_est_hazard.error_model,
+						      .start_ns = START},
+					      &id),
+			 0);
+	assert_int_equal(write_budgets(store, 0, (struct comm_budgets){0.05, 0.05, 0.004}), 1);
+	assert_int_equal(comm_store_end_run(store, START + 1 * SECOND, "duration"), 0);
+	assert_true(query("SELECT overhead_limit + overhead_least + floor FROM run WHERE id = 2") ==
+		    0);
+	comm_store_close(store);
+}
+
 /* A place in the table of threads is given again: each thread has a row, by its id. */
 static void test_thread_of_a_later_round(void **state)
 {
@@ -393,6 +457,7 @@ int main(void)
 		TEST(test_stores_what_it_is_given),
 		TEST(test_many_unwritten_ends),
 		TEST(test_empty_slices),
+		TEST(test_budgets),
 		TEST(test_thread_of_a_later_round),
 		TEST(test_types),
 		TEST(test_names_that_come_later),
