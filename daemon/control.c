@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "overhead.h"
 #include "source.h"
 #include "text.h"
 
@@ -28,14 +29,13 @@ struct comm_control {
 	char buffer[READ_BYTES];
 	size_t n;
 	uint64_t taken_ns;
-	unsigned int n_unknown;
+	unsigned int n_said; /* of what was not done */
 };
 
 static const char *const names[COMM_COMMAND_MAX] = {
-	[COMM_COMMAND_ENABLE] = "enable",
-	[COMM_COMMAND_DISABLE] = "disable",
-	[COMM_COMMAND_PING] = "ping",
-	[COMM_COMMAND_STOP] = "stop",
+	[COMM_COMMAND_ENABLE] = "enable",     [COMM_COMMAND_DISABLE] = "disable",
+	[COMM_COMMAND_PING] = "ping",	      [COMM_COMMAND_STOP] = "stop",
+	[COMM_COMMAND_OVERHEAD] = "overhead",
 };
 
 /* The text behind "fifo:" or "fd:"; NULL: it begins otherwise, or ends there. */
@@ -198,29 +198,68 @@ static void acknowledge(struct comm_control *control)
 	control->ack = -1;
 }
 
-static void say_unknown(struct comm_control *control, const char *line, size_t n)
+/* A line that was not done, in a sentence of what comes before and behind it. */
+static void say_undone(struct comm_control *control, const char *line, size_t n, const char *before,
+		       const char *behind)
 {
 	char shown[COMM_TEXT_GROWTH * LINE_BYTES + 1];
 
-	if (control->n_unknown >= SENTENCES_MOST)
+	if (control->n_said >= SENTENCES_MOST)
 		return;
-	control->n_unknown++;
+	control->n_said++;
 	n = n < LINE_BYTES ? n : LINE_BYTES;
 	comm_text_clean(line, n, shown, sizeof(shown));
-	fprintf(stderr,
-		"commd: --control: no command is called '%s': enable, disable, ping and stop "
-		"are%s\n",
-		shown, control->n_unknown < SENTENCES_MOST ? "" : "; more of such are passed over");
+	fprintf(stderr, "commd: --control: %s'%s': %s%s\n", before, shown, behind,
+		control->n_said < SENTENCES_MOST ? "" : "; more of such are passed over");
 }
 
-static void do_line(struct comm_control *control, const char *line, size_t n,
-		    void (*fn)(void *ctx, enum comm_command command), void *ctx)
+static void say_unknown(struct comm_control *control, const char *line, size_t n)
+{
+	say_undone(control, line, n, "no command is called ",
+		   "enable, disable, ping, stop and overhead are");
+}
+
+/* What is behind the name of the command, as a share. */
+static int parse_overhead(const char *text, size_t n, double *ret)
+{
+	char copy[LINE_BYTES + 1];
+
+	if (n >= sizeof(copy))
+		return -EINVAL;
+	memcpy(copy, text, n);
+	copy[n] = '\0';
+	return comm_overhead_parse(copy, ret);
+}
+
+static void do_command(struct comm_control *control, enum comm_command command, const char *line,
+		       size_t n, comm_control_fn *fn, void *ctx)
+{
+	size_t length = strlen(names[command]);
+	double overhead = 0;
+	const char *why;
+
+	if (command == COMM_COMMAND_OVERHEAD &&
+	    parse_overhead(line + length, n - length, &overhead)) {
+		say_undone(control, line, n, "", COMM_OVERHEAD_WANTED);
+		return;
+	}
+	why = fn(ctx, command, overhead);
+	if (why)
+		say_undone(control, line, n, "", why);
+	else
+		acknowledge(control);
+}
+
+static void do_line(struct comm_control *control, const char *line, size_t n, comm_control_fn *fn,
+		    void *ctx)
 {
 	for (int i = 0; i < COMM_COMMAND_MAX; i++) {
-		if (n != strlen(names[i]) || memcmp(line, names[i], n) != 0)
+		size_t length = strlen(names[i]);
+		bool has_value = i == COMM_COMMAND_OVERHEAD && n > length && line[length] == ' ';
+
+		if ((n != length && !has_value) || memcmp(line, names[i], length) != 0)
 			continue;
-		fn(ctx, (enum comm_command)i);
-		acknowledge(control);
+		do_command(control, (enum comm_command)i, line, n, fn, ctx);
 		return;
 	}
 	if (n)
@@ -261,8 +300,8 @@ static void skip_long_line(struct comm_control *control)
 	control->n = 0;
 }
 
-void comm_control_take(struct comm_control *control, uint64_t now_ns,
-		       void (*fn)(void *ctx, enum comm_command command), void *ctx)
+void comm_control_take(struct comm_control *control, uint64_t now_ns, comm_control_fn *fn,
+		       void *ctx)
 {
 	ssize_t n;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Control: commands for a run, in the grammar of perf record --control: lines that say enable,
- * disable, ping or stop, each answered by "ack" when it was done, if there is somewhere to
- * answer.  What a command does is the caller's.  Whoever may write the FIFO commands, and may
+ * disable, ping, stop or, which perf has not, "overhead PCT", each answered by "ack" when it was
+ * done, if there is somewhere to answer.  What a command does is the caller's.  Whoever may write the FIFO commands, and may
  * write anything at any rate: what is done about it at once is bounded.  One thread uses it.
  */
 #ifndef COMMD_CONTROL_H
@@ -16,6 +16,7 @@ enum comm_command {
 	COMM_COMMAND_DISABLE,
 	COMM_COMMAND_PING,
 	COMM_COMMAND_STOP,
+	COMM_COMMAND_OVERHEAD,
 	COMM_COMMAND_MAX
 };
 
@@ -36,8 +37,13 @@ void comm_control_close(struct comm_control *control);
  * then ends when there may be more.
  */
 int comm_control_fd(const struct comm_control *control, uint64_t now_ns, int *sleep_ms);
-/* Hands over the commands that came; each is acknowledged after fn. */
-void comm_control_take(struct comm_control *control, uint64_t now_ns,
-		       void (*fn)(void *ctx, enum comm_command command), void *ctx);
+/*
+ * Does a command; overhead: as a share, of that command, else 0.  NULL: it was done; or why it was not, which is
+ * said in place of the acknowledgement.
+ */
+typedef const char *comm_control_fn(void *ctx, enum comm_command command, double overhead);
+/* Hands over the commands that came. */
+void comm_control_take(struct comm_control *control, uint64_t now_ns, comm_control_fn *fn,
+		       void *ctx);
 
 #endif

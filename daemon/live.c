@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "budget.h"
 #include "calibrate.h"
 #include "clock.h"
 #include "companion.h"
@@ -331,7 +332,7 @@ static int delay(struct live *live)
 	return 0;
 }
 
-static void obey(void *ctx, enum comm_command command)
+static const char *obey(void *ctx, enum comm_command command, double overhead)
 {
 	struct live *live = ctx;
 
@@ -339,12 +340,14 @@ static void obey(void *ctx, enum comm_command command)
 	case COMM_COMMAND_ENABLE:
 	case COMM_COMMAND_DISABLE:
 		enable(live, command == COMM_COMMAND_ENABLE, comm_clock_now_ns());
-		break;
+		return NULL;
 	case COMM_COMMAND_STOP:
 		live->stopped = true;
-		break;
+		return NULL;
+	case COMM_COMMAND_OVERHEAD:
+		return comm_budget_change(live->pace, live->companions, overhead, push, live);
 	default:
-		break;
+		return NULL;
 	}
 }
 

@@ -12,6 +12,7 @@
 #include "control.h"
 #include "ids.h"
 #include "options.h"
+#include "overhead.h"
 #include "source.h"
 #include "store.h"
 #include <comm/comm.h>
@@ -114,7 +115,8 @@ static const struct argp_option options[] = {
 	{"delay", 'D', "DUR", 0,
 	 "Begin with sampling disabled, for DUR (500ms, 10s; -1: until --control enables it)", 3},
 	{"control", OPT_CONTROL, "CTL", 0,
-	 "Take commands (enable, disable, ping, stop) from fifo:CTL[,ACK] or fd:CTL[,ACK], as "
+	 "Take commands (enable, disable, ping, stop, overhead PCT) from fifo:CTL[,ACK] or "
+	 "fd:CTL[,ACK], as "
 	 "perf record does",
 	 3},
 	{"slice", OPT_SLICE, "DUR", 0, "Length of a time slice (default 1s)", 3},
@@ -429,7 +431,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		want_source(state, arg, opt);
 		break;
 	case OPT_OVERHEAD:
-		opt->overhead = want_number(state, "--overhead", arg, 0.01, 50) / 100;
+		if (comm_overhead_parse(arg, &opt->overhead))
+			wrong(state, "--" COMM_OVERHEAD_WANTED ", not '%s'", arg);
 		break;
 	case OPT_OVERHEAD_FLOOR:
 		opt->overhead_floor = want_number(state, "--overhead-floor", arg, 0, 50) / 100;

@@ -113,6 +113,38 @@ whole_run() { # NAME OPTION...
 whole_run bpf --source bpf
 whole_run perf --source perf
 
+# Another budget: more samples of a larger one, and the store has both; what is no budget changes nothing.
+"$commd" -q --overhead 0.05 --slice 100ms --store "$dir/budget.db" --pid $target --control "fifo:$dir/ctl,$dir/ack" 2>"$dir/log" &
+daemon=$!
+pids+=($daemon)
+samples() { # of the next 30 slices
+  local before
+  before=$(sql budget "SELECT ifnull(sum(samples), 0) FROM slice WHERE level = 0")
+  pass budget 30
+  sql budget "SELECT sum(samples) - $before FROM slice WHERE level = 0"
+}
+row() { sql budget "SELECT overhead_limit || ' ' || overhead_least FROM run"; }
+check "overhead: ping is acknowledged" answered ping
+pass budget 10
+few=$(samples)
+check "overhead: one budget is in the store" [ "$(row)" = "0.0005 0.0" ]
+printf 'overhead 51\noverhead\n' >"$dir/ctl"
+check "overhead: a larger one is acknowledged" answered "overhead 20"
+pass budget 10
+many=$(samples)
+check "overhead: there are more samples ($few, $many)" [ "$many" -gt $((4 * few)) ]
+check "overhead: both budgets are in the store" [ "$(row)" = "0.2 0.0005" ]
+check "overhead: what is none is told" grep -qF "'overhead 51': overhead wants a number from 0.01 to 50" "$dir/log"
+check "overhead: a smaller one is acknowledged" answered "overhead 0.05"
+pass budget 10
+few=$(samples)
+check "overhead: there are fewer samples again ($many, $few)" [ "$many" -gt $((4 * few)) ]
+check "overhead: stop is acknowledged" answered stop
+check "overhead: and ends the run" ends
+check "overhead: nothing else was acknowledged" [ -z "$(dd iflag=nonblock status=none <&8 2>/dev/null)" ]
+"$commctl" report --store "$dir/budget.db" >"$dir/report"
+check "overhead: the report tells both, and that none was exceeded" sh -c 'grep -q "at 0.05 % to 20.0 %" "$1" && ! grep -q "over the limit" "$1"' - "$dir/report"
+
 # A command in pieces, without an end, of no meaning; answers that nobody reads.
 begin pieces --control "fifo:$dir/ctl"
 for piece in e nab l e; do printf %s "$piece" >"$dir/ctl"; sleep 0.1; done
@@ -123,6 +155,9 @@ pass pieces 10
 at=$(seen pieces)
 pass pieces 10
 check "a command in pieces is one" [ "$(seen pieces)" = "$at" ]
+echo "overhead 2" >"$dir/ctl"
+for _ in $(seq 1000); do grep -q "'overhead 2'" "$dir/log" && break; sleep 0.1; done
+check "a run with a rate gets no budget" grep -qF "'overhead 2': this run holds its --rate" "$dir/log"
 check "what is none is told" grep -qF "no command is called 'enabled?\x1b[2J'" "$dir/log"
 # A writer that never stops; the FIFO goes, and is gone for good.
 exec 9>"$dir/ctl"

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "../../daemon/control.c"
+#include "../../daemon/overhead.c"
 
 int comm_source_fail(char **err, int error, const char *fmt, ...)
 {
@@ -28,11 +29,16 @@ static uint64_t now_ns = 1000000000;
 static struct comm_control *control;
 static int to = -1, from = -1; /* commd, as its user sees it */
 
-static void take(void *ctx, enum comm_command command)
+static double wanted; /* by the last command */
+static const char *refusal;
+
+static const char *take(void *ctx, enum comm_command command, double overhead)
 {
 	(void)ctx;
 	assert_true(strlen(got) + 1 < sizeof(got));
-	got[strlen(got)] = "edps"[command];
+	got[strlen(got)] = "edpso"[command];
+	wanted = overhead;
+	return refusal;
 }
 
 /* What came of it in a turn. */
@@ -96,6 +102,35 @@ static void test_commands(void **state)
 	/* As perf's own tests write them. */
 	assert_int_equal(write(to, "ping", 5), 5);
 	assert_string_equal(turn(), "p");
+}
+
+static void test_overhead(void **state)
+{
+	static const char *const no_numbers[] = {
+		"overhead\n",	    "overhead \n",     "overhead x\n",	 "overhead 0\n",
+		"overhead 0.009\n", "overhead 50.1\n", "overhead -1\n",	 "overhead nan\n",
+		"overhead inf\n",   "overhead 1 2\n",  "overhead 1 %\n", "overhead=1\n",
+		"overhead1\n",	    "overheads 1\n",   "ping 1\n"};
+
+	(void)state;
+	assert_string_equal(say("overhead 0.01\n"), "o");
+	assert_true(wanted == 0.0001);
+	assert_string_equal(say("ping\noverhead 50%\n"), "po");
+	assert_true(wanted == 0.5);
+	assert_string_equal(say("overhead 1e0\nping\n"), "op");
+	assert_true(wanted == 0);
+	assert_string_equal(answer(), "ack\nack\nack\nack\nack\n");
+	for (size_t i = 0; i < sizeof(no_numbers) / sizeof(*no_numbers); i++)
+		assert_string_equal(say(no_numbers[i]), "");
+	assert_string_equal(answer(), "");
+	/* Nor is one acknowledged that could not be done. */
+	refusal = "why";
+	assert_string_equal(say("overhead 2\n"), "o");
+	refusal = NULL;
+	assert_string_equal(answer(), "");
+	assert_string_equal(say("overhead 2\n"), "o");
+	assert_true(wanted == 0.02);
+	assert_string_equal(answer(), "ack\n");
 }
 
 static void test_pieces(void **state)
@@ -246,9 +281,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_commands),	 TEST(test_pieces),    TEST(test_unknown),
-		TEST(test_long),	 TEST(test_flood),     TEST(test_no_answers),
-		TEST(test_full_answers), TEST(test_no_writer), TEST(test_bad_places),
+		TEST(test_commands),   TEST(test_overhead),	TEST(test_pieces),
+		TEST(test_unknown),    TEST(test_long),		TEST(test_flood),
+		TEST(test_no_answers), TEST(test_full_answers), TEST(test_no_writer),
+		TEST(test_bad_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
