@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "reload.h"
 #include "session.h"
 #include "source.h"
 
@@ -40,5 +41,7 @@ int main(int argc, char **argv)
 	comm_options_parse(argc, argv, &options);
 	if (options.doctor)
 		return comm_doctor();
+	if (options.reload)
+		return comm_reload(&options);
 	return options.source->run ? options.source->run(&options) : comm_live(&options);
 }

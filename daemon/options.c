@@ -51,6 +51,7 @@ enum {
 	OPT_DOCTOR,
 	OPT_CONTROL,
 	OPT_CONFIG,
+	OPT_RELOAD,
 };
 
 static const struct argp_option options[] = {
@@ -134,6 +135,8 @@ static const struct argp_option options[] = {
 	 "Take options from FILE, one a line without dashes, as overhead = 0.5; what stands behind "
 	 "it on the command line wins",
 	 4},
+	{"reload", OPT_RELOAD, NULL, 0,
+	 "Give the overhead of --config to the commd that runs with this --control, and end", 4},
 	{"quiet", 'q', NULL, 0, "No progress, no summary", 4},
 	{"verbose", 'v', NULL, 0, "Also say what the sources and bursts did", 4},
 	{"doctor", OPT_DOCTOR, NULL, 0, "Say what works on this machine and what is missing", 4},
@@ -331,6 +334,14 @@ static void check_file(struct argp_state *state, const struct comm_options *opt)
 		      opt->source->arg);
 }
 
+/* Checks what tells another commd. */
+static void check_reload(struct argp_state *state, const struct comm_options *opt)
+{
+	if (!opt->config || !opt->control || strncmp(opt->control, "fifo:", strlen("fifo:")) ||
+	    !strchr(opt->control, ','))
+		wrong(state, "--reload wants --config FILE and --control fifo:CTL,ACK");
+}
+
 static void check_options(struct argp_state *state, const struct comm_options *opt)
 {
 	char *why = NULL;
@@ -373,7 +384,7 @@ static const char *want_store(const struct argp_state *state, const char *name)
 }
 
 /* The words of the file are parsed next, before what stands behind its name. */
-static void take_config(struct argp_state *state, const char *path)
+static void take_config(struct argp_state *state, const char *path, struct comm_options *opt)
 {
 	size_t n = (size_t)state->next, n_rest;
 	char **all, *why;
@@ -395,6 +406,8 @@ static void take_config(struct argp_state *state, const char *path)
 	state->argc += (int)config.n;
 	config_path = path;
 	config_first = n;
+	opt->config_path = path;
+	opt->config = &config;
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -523,7 +536,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		opt->calls = arg;
 		break;
 	case OPT_CONFIG:
-		take_config(state, arg);
+		take_config(state, arg, opt);
 		break;
 	case OPT_NO_COLLECTORS:
 		opt->no_collectors = true;
@@ -534,6 +547,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_NO_FOLLOW:
 		opt->no_follow = true;
 		break;
+	case OPT_RELOAD:
+		opt->reload = true;
+		break;
 	case OPT_DOCTOR:
 		opt->doctor = true;
 		break;
@@ -542,7 +558,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case ARGP_KEY_END:
 		config_first = 0; /* what is wrong then is of no line */
-		if (!opt->doctor)
+		if (opt->reload)
+			check_reload(state, opt);
+		else if (!opt->doctor)
 			check_options(state, opt);
 		break;
 	default:

@@ -10,6 +10,7 @@
 #include "estimator.h"
 #include "sampler.h"
 
+struct comm_config_file;
 struct comm_source;
 
 enum { COMM_PIDS_MAX = 256 };
@@ -42,7 +43,11 @@ struct comm_options {
 	const char *control;  /* of control.h; NULL: none */
 	uint64_t delay_ns;    /* until samples are taken; UINT64_MAX: until that is commanded */
 	bool no_follow, no_collectors, alloc_sites, quiet, verbose, doctor;
+	bool reload;	/* of another commd's options, see reload.h */
 	char **command; /* NULL: attach */
+	/* The configuration file, and what it says; NULL: there is none. */
+	const char *config_path;
+	const struct comm_config_file *config;
 };
 
 /* Exits with 2 and a sentence on bad usage, 0 after --help and --version. */

@@ -93,6 +93,50 @@ fi
 # Each option of the unit is one of commd's.
 # shellcheck disable=SC2046 # words
 check "the unit's options are commd's" "$commd" --source replay:tests/golden/migratory.rec \
-  $(sed -n 's/^ExecStart=[^ ]* //p' packaging/commd@.service | sed "s, --cgroup [^ ]*,,; s,/var/lib/commprof/%i.db,$dir/unit.db,; s,/etc/commprof/%i.conf,$file,")
+  $(sed -n 's/^ExecStart=[^ ]* //p' packaging/commd@.service | sed "s, --cgroup [^ ]*,,; s, --control [^ ]*,,; s,/var/lib/commprof/%i.db,$dir/unit.db,; s,/etc/commprof/%i.conf,$file,")
+
+# The unit's lines in their places here, from its start to a reload.
+sentence "a reload without a commd" 1 '/control: No such file' "$commd" --control "fifo:$dir/run/control,$dir/run/ack" --config "$file" --reload
+sentence "a reload that has nowhere to go" 2 'wants --config FILE and --control fifo:CTL,ACK' "$commd" --config "$file" --reload
+line() { # NAME: what the unit has for it, as words
+  sed -n "s/^$1=//p" packaging/commd@.service | sed "s,@bindir@,$O,; s, --cgroup [^ ]*,,; s,/var/lib/commprof/%i.db,$dir/unit.db,; s,/etc/commprof/%i.conf,$file,; s,%t/commprof/%i,$dir/run,g"
+}
+read -ra reload < <(line ExecReload)
+mkdir "$dir/run"
+# shellcheck disable=SC2046 # words
+check "the unit makes its FIFOs" $(line ExecStartPre)
+sentence "a reload that nobody hears" 1 '/control: no commd takes commands there' "${reload[@]}"
+if [ "$(id -u)" = 0 ] || "$commd" --doctor >/dev/null 2>&1; then
+  printf 'overhead = 2\nslice = 100ms\n' >"$file"
+  sleep 1000 &
+  target=$!
+  pids+=($target)
+  rm -f "$dir/unit.db"
+  # shellcheck disable=SC2046 # words
+  $(line ExecStart) --pid $target 2>"$dir/err" &
+  daemon=$!
+  pids+=($daemon)
+  row() { sqlite3 "$dir/unit.db" "SELECT round(overhead_limit, 6) || ' ' || round(overhead_least, 6) FROM run" 2>/dev/null; }
+  # A command may wait in the FIFO until the run has begun, which may take longer than who reloads waits.
+  for _ in $(seq 600); do [ "$(row)" = "0.02 0.0" ] && break; sleep 0.1; done
+  for _ in 1 2; do "${reload[@]}" >"$dir/out" 2>&1 && break; done
+  printf '# a comment\n overhead = 3 \nslice = 1s\ncounters\n' >"$file"
+  sentence "a reload takes the budget, and says what it does not" 0 'overhead is taken; what .*a.conf says of slice, counters is taken when' "${reload[@]}"
+  echo 'overhead = x' >"$file"
+  sentence "a reload of a file with a mistake" 2 "a.conf:1: --overhead wants a number from 0.01 to 50, not 'x'" "${reload[@]}"
+  echo 'rate = 100' >"$file"
+  sentence "a reload of a file with a rate" 1 'a.conf: it has a rate, which is taken when' "${reload[@]}"
+  # Without one the budget is the default.
+  : >"$file"
+  check "a reload of an empty file is silent" sh -c '[ -z "$("$@" 2>&1)" ]' - "${reload[@]}"
+  # What one budget has cost is told when the next one comes.
+  echo 'overhead = 2' >"$file"
+  check "a reload of what may be taken is silent, too" sh -c '[ -z "$("$@" 2>&1)" ]' - "${reload[@]}"
+  kill -TERM $daemon
+  timeout 300 tail --pid=$daemon -f /dev/null
+  [ "$(row)" = "0.03 0.01" ] && ok "the store has the largest and the least" || not_ok "the store has the largest and the least" "$(row) $(cat "$dir/err")"
+else
+  skip "a reload of a commd that runs" "no source works here"
+fi
 echo "1..$n"
 exit $status
