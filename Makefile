@@ -248,6 +248,9 @@ check: deps-check
 E2E := $(wildcard tests/e2e/*.sh)
 CHECK_BUILD += $(addprefix $(O)/tests/e2e/,source_live source_bounds_live identity_live switch_window_live windows_live hotplug_live make_store known_accesses) $(O)/tests/vm/events $(O)/tests/soak/service $(O)/bench/storm
 CHECK_RUN += tests/soak/soak.sh
+# Scripts that attach to no program that runs: they may run beside those that do.
+CHECK_COMPUTE += $(addprefix tests/e2e/,consistent.sh html.sh packages.sh exact.sh exact_mapped.sh ctl.sh calls.sh completion.sh exact_strings.sh \
+	perfdata.sh advise.sh graph.sh report.sh against_exact.sh library.sh golden.sh exact_stopped.sh)
 
 # The daemon without its main(): a test or a benchmark drives the sources, unchanged.
 $(O)/bench/rings: bench/rings.c $(filter-out %/main.o,$(DAEMON_O)) $(O)/kmod-user/reader.o $(O)/libcomm.a
@@ -295,7 +298,7 @@ programs-built: all $(UNIT) $(FUZZ) $(CHECK_BUILD)
 # which take the longest; beside both what attaches to programs, one after the other.
 check-built: programs-built
 	@O=$(O) tests/run.sh $(O)/logs $(CHECK_COMPUTE) tests/static/tidy.sh tests/fuzz/corpus.sh $(filter-out %/tidy.sh,$(STATIC)) \
-		$(SLOW) $(filter-out $(SLOW),$(UNIT)) -- $(CHECK_RUN) -- $(E2E)
+		$(SLOW) $(filter-out $(SLOW),$(UNIT)) -- $(CHECK_RUN) -- $(filter-out $(CHECK_COMPUTE),$(E2E))
 
 # Its output is one screen: what the build says goes into a file.  Without redis the demo goes on.
 demo: deps-build
