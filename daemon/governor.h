@@ -14,7 +14,7 @@
  * This follows costs that change slowly.  Besides, what was spent beyond the budget is added up;
  * when that is much, sampling pauses.
  *
- * What the daemon uses while CPUs are idle delays nobody, and is held below a bound of its own.
+ * What the daemon uses of idle CPUs delays nobody (priority.h): all that it uses has a bound of its own.
  *
  * Where the scheduler's ticks can be samples they come first, before interrupts of
  * our own are paid for; if even they are too dear, one in several is a sample.

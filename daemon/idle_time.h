@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How much of the CPUs' time nobody uses: what runs then delays nobody.  Of /proc/uptime, which costs a
- * microsecond to read and has hundredths of a second.  The mean over all CPUs: it is the least share of a moment's
- * CPUs that are idle, if all were busy at the same time whenever they are.
+ * How much of the CPUs' time nobody uses, by /proc/uptime, which has hundredths of a second.  The mean over all CPUs is
+ * the least part of the time in which some CPU is idle: where they are idle at different times it is more.
  *
- * None is known where this process may not run on any CPU that is idle (sched_setaffinity(2)), or where a limit of its
- * control group, cpu.max or cpu.cfs_quota_us, counts its time beside others'.
+ * None is known where this process may not run on every CPU (sched_setaffinity(2)), or where a quota of its control
+ * group, cpu.max or cpu.cfs_quota_us, counts its time beside others'.
  */
 #ifndef COMM_IDLE_TIME_H
 #define COMM_IDLE_TIME_H

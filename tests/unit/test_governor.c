@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The governor against a simulated machine: its decisions come back as simulated
- * costs, tick by tick.
- */
+/* The governor against a made machine. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,138 +7,7 @@
 
 #include <cmocka.h>
 
-#include "../../daemon/governor.c"
-
-enum {
-	TICKS_PER_S = 5,
-	WINDOW_S = 5,
-	TICKS_MAX = 100 * TICKS_PER_S,
-};
-
-struct machine {
-	double cpus;		/* CPUs that are interrupted */
-	double busy;		/* CPUs that the target uses */
-	double interrupt_ns;	/* true cost of an interrupt */
-	double handler_ns;	/* time of our handler, per interrupt */
-	double sample_ns;	/* the daemon's, per interrupt */
-	double daemon_ns_per_s; /* the daemon's, fixed */
-	double life_ns_per_s;	/* our code's in forks and exits */
-	double switches_per_s, switch_ns;
-	double others_per_s; /* switches of other processes */
-	double insns_per_ns;
-	double tick_ns; /* 0: ticks cannot be samples */
-	double idle;	/* share of the CPUs' time that nobody but the daemon wants */
-	double reads;	/* CPU time by which each piece of reading takes too much, ns; 0: none */
-	double cold,
-		cold_ns; /* samples that meet what no sample met before, and what each costs more */
-};
-
-struct run {
-	struct comm_governor governor;
-	struct comm_governor_output out;
-	uint64_t now_ns;
-	double spent[TICKS_MAX], used[TICKS_MAX], period[TICKS_MAX], hz[TICKS_MAX];
-	double daemon_used_ns;
-	double reading_ns; /* that may still go into reading; below 0: owed */
-	double met;
-	int ticks, switches_on;
-	uint64_t jitters;
-	double tick_samples;
-};
-
-static void begin(struct run *r, const struct comm_governor_config *config)
-{
-	memset(r, 0, sizeof(*r));
-	r->now_ns = 1000000000ULL;
-	comm_governor_init(&r->governor, config, r->now_ns, &r->out);
-}
-
-static void play(struct run *r, const struct machine *m, int seconds)
-{
-	double dt = 1.0 / TICKS_PER_S;
-	int i;
-
-	for (i = 0; i < seconds * TICKS_PER_S && r->ticks < TICKS_MAX; i++) {
-		struct comm_governor_output *out = &r->out;
-		struct comm_governor_input in = {0};
-		double n = m->cpus * dt * 1e9 / (double)out->period, reported, met;
-
-		if (m->insns_per_ns > 0)
-			n = m->busy * dt * 1e9 * m->insns_per_ns / (double)out->period;
-		reported = out->switches ? m->switches_per_s * dt : 0;
-		met = n;
-		if (m->tick_ns > 0 && out->tick_every)
-			met += m->busy * dt * 1e9 / (m->tick_ns * out->tick_every);
-		r->tick_samples += met - n;
-		r->now_ns += 1000000000ULL / TICKS_PER_S;
-		in.now_ns = r->now_ns;
-		in.interrupts = (uint64_t)(n + 0.5);
-		in.hits = (uint64_t)met;
-		in.tick_hits = (uint64_t)(met - n);
-		in.handler_ns = (uint64_t)(met * m->handler_ns);
-		in.switches = (uint64_t)reported;
-		in.machine_switches_per_s = m->switches_per_s + m->others_per_s;
-		in.switches_out = (uint64_t)reported;
-		in.switch_ns = (uint64_t)(reported * m->switch_ns);
-		in.life_ns = (uint64_t)(m->life_ns_per_s * dt);
-		in.target_ns = (uint64_t)(m->busy * dt * 1e9);
-		in.daemon_ns =
-			(uint64_t)(met * m->sample_ns + m->daemon_ns_per_s * dt + reported * 200);
-		in.daemon_ns += (uint64_t)(clamp(m->cold - r->met, 0, met) * m->cold_ns);
-		r->met += met;
-		if (m->reads > 0 && out->reading_ns != UINT64_MAX) {
-			r->reading_ns += (double)out->reading_ns;
-			if (r->reading_ns > 0) {
-				in.daemon_ns += (uint64_t)(r->reading_ns + m->reads);
-				r->reading_ns = -m->reads;
-			}
-		}
-		r->daemon_used_ns = (double)in.daemon_ns;
-		in.daemon_idle_ns = (uint64_t)(m->idle * (double)in.daemon_ns);
-		in.daemon_ns -= in.daemon_idle_ns;
-		r->spent[r->ticks] =
-			n * m->interrupt_ns + met * m->handler_ns + (double)in.daemon_ns +
-			(double)in.life_ns + reported * m->switch_ns +
-			(out->switches ? (m->switches_per_s + m->others_per_s) * dt * 50 : 0);
-		r->used[r->ticks] = (double)in.target_ns;
-		r->period[r->ticks] = (double)out->period;
-		r->hz[r->ticks] = n / dt;
-		r->switches_on += out->switches;
-		comm_governor_tick(&r->governor, &in, out);
-		r->jitters += out->new_period;
-		r->ticks++;
-	}
-}
-
-static double sum(const double *v, int from, int to)
-{
-	double s = 0;
-
-	while (from < to)
-		s += v[from++];
-	return s;
-}
-
-/* The greatest share spent in any window that begins at or after from. */
-static double worst_window(const struct run *r, int from)
-{
-	int w = WINDOW_S * TICKS_PER_S, i;
-	double worst = 0;
-
-	for (i = from; i + w <= r->ticks; i++)
-		worst = fmax(worst, sum(r->spent, i, i + w) / sum(r->used, i, i + w));
-	return worst;
-}
-
-static struct comm_governor_config one_percent(double interrupt_ns)
-{
-	struct comm_governor_config config;
-
-	comm_governor_defaults(true, &config);
-	config.overhead = 0.01;
-	config.interrupt_ns = interrupt_ns;
-	return config;
-}
+#include "made_machine.h"
 
 /* The budget is kept, and used, whatever the parts of the cost are. */
 static void test_holds_budget(void **state)
@@ -173,107 +39,6 @@ static void test_holds_budget(void **state)
 					 interrupts[i], samples[j], worst_window(&r, 0), last);
 		}
 	}
-}
-
-static double spent_share(const struct run *r, int from, int to)
-{
-	return sum(r->spent, from, to) / sum(r->used, from, to);
-}
-
-/* The rate follows another budget at once; no more than it is spent, and most of it. */
-static void test_another_budget(void **state)
-{
-	static const double budgets[] = {0.05, 0.002, 0.01};
-	struct machine m = {.cpus = 4,
-			    .busy = 3.5,
-			    .interrupt_ns = 3000,
-			    .handler_ns = 1500,
-			    .sample_ns = 10000,
-			    .daemon_ns_per_s = 1000000,
-			    .tick_ns = 4000000};
-	struct comm_governor_config config = one_percent(3000);
-	struct run r;
-
-	(void)state;
-	config.tick_ns = 4000000;
-	begin(&r, &config);
-	play(&r, &m, 20);
-	for (size_t i = 0; i < sizeof(budgets) / sizeof(*budgets); i++) {
-		double factor = r.governor.config.overhead / budgets[i];
-		double nominal = r.governor.nominal * factor;
-		int from = r.ticks;
-
-		comm_governor_allow(&r.governor, budgets[i], 1000000, &r.out);
-		assert_true(r.out.new_period && r.out.period == r.governor.period);
-		assert_true(fabs(r.governor.nominal - fmax(nominal, shortest(&r.governor))) < 1);
-		assert_true(fabs((double)r.out.period / r.governor.nominal - 1) < 0.07);
-		play(&r, &m, 20);
-		if (spent_share(&r, from, r.ticks) > 1.01 * budgets[i] ||
-		    spent_share(&r, from + 2 * TICKS_PER_S, r.ticks) < 0.6 * budgets[i])
-			fail_msg("at %g: %.5f spent, %.5f after 2 s", budgets[i],
-				 spent_share(&r, from, r.ticks),
-				 spent_share(&r, from + 2 * TICKS_PER_S, r.ticks));
-		for (int t = from; t < r.ticks; t++)
-			assert_true(r.period[t] < 1e9);
-		assert_true(r.governor.config.floor_ns_per_s == 1000000);
-	}
-}
-
-/* What is owed of a larger budget does not make a smaller one pause: it is as long in seconds. */
-static void test_debts_of_another_budget(void **state)
-{
-	struct comm_governor_config config = one_percent(3000);
-	struct machine m = {.cpus = 1, .busy = 1, .interrupt_ns = 3000, .sample_ns = 3000};
-	struct comm_governor *g;
-	struct run r;
-
-	(void)state;
-	begin(&r, &config);
-	play(&r, &m, 10);
-	g = &r.governor;
-	g->credit_ns = -1e7;
-	g->over_ns = 1e7;
-	comm_governor_allow(g, 0.001, 100000, &r.out);
-	assert_true(fabs(g->credit_ns + 1e6) < 1 && fabs(g->over_ns - 1e6) < 1);
-	comm_governor_allow(g, 0.01, 100000, &r.out);
-	assert_true(fabs(g->credit_ns + 1e6) < 1 && fabs(g->over_ns - 1e6) < 1);
-	/* A pause goes on until its debts are worked off, by the new budget. */
-	g->paused = true;
-	g->period = comm_governor_paused(g);
-	comm_governor_allow(g, 0.02, 100000, &r.out);
-	assert_true(r.out.paused && !r.out.new_period && !r.out.lines && !r.out.tick_every);
-	assert_true(r.out.period == comm_governor_paused(g));
-}
-
-/* What the daemon uses while CPUs are idle is not of the budget, but has a bound. */
-static void test_idle_cpus(void **state)
-{
-	struct machine m = {.cpus = 4,
-			    .busy = 0.5,
-			    .interrupt_ns = 5000,
-			    .handler_ns = 10000,
-			    .sample_ns = 100000,
-			    .daemon_ns_per_s = 500000};
-	struct comm_governor_config config = one_percent(5000);
-	double met;
-	struct run r;
-
-	(void)state;
-	begin(&r, &config);
-	play(&r, &m, 30);
-	met = r.met;
-	m.idle = 0.9;
-	begin(&r, &config);
-	play(&r, &m, 30);
-	assert_true(r.met > 3 * met);
-	assert_true(worst_window(&r, 0) < 0.0101);
-	/* As much as two in three samples would cost. */
-	config.daemon_ns_per_s = (met + r.met) / 2 / 30 * 100000;
-	met = r.met;
-	begin(&r, &config);
-	play(&r, &m, 30);
-	assert_true(r.met < 0.75 * met && r.met > 0.3 * met);
-	assert_true(r.daemon_used_ns < 1.1 * config.daemon_ns_per_s / TICKS_PER_S);
 }
 
 /* As many ticks are samples as the budget allows, which gives more samples for it. */
@@ -825,9 +590,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_drained),
 		cmocka_unit_test(test_holds_budget),
-		cmocka_unit_test(test_another_budget),
-		cmocka_unit_test(test_debts_of_another_budget),
-		cmocka_unit_test(test_idle_cpus),
 		cmocka_unit_test(test_ticks),
 		cmocka_unit_test(test_starts_carefully),
 		cmocka_unit_test(test_first_samples_are_dear),
