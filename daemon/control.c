@@ -30,6 +30,9 @@ struct comm_control {
 	size_t n;
 	uint64_t taken_ns;
 	unsigned int n_said; /* of what was not done */
+	/* Of commands to enable and to disable that follow each other the last one is done: each takes milliseconds. */
+	enum comm_command toggle;
+	unsigned int n_toggles; /* that wait for it, to be acknowledged */
 };
 
 static const char *const names[COMM_COMMAND_MAX] = {
@@ -231,6 +234,14 @@ static int parse_overhead(const char *text, size_t n, double *ret)
 	return comm_overhead_parse(copy, ret);
 }
 
+static void toggle(struct comm_control *control, comm_control_fn *fn, void *ctx)
+{
+	if (control->n_toggles)
+		fn(ctx, control->toggle, 0);
+	for (; control->n_toggles; control->n_toggles--)
+		acknowledge(control);
+}
+
 static void do_command(struct comm_control *control, enum comm_command command, const char *line,
 		       size_t n, comm_control_fn *fn, void *ctx)
 {
@@ -238,6 +249,12 @@ static void do_command(struct comm_control *control, enum comm_command command, 
 	double overhead = 0;
 	const char *why;
 
+	if (command == COMM_COMMAND_ENABLE || command == COMM_COMMAND_DISABLE) {
+		control->toggle = command;
+		control->n_toggles++;
+		return;
+	}
+	toggle(control, fn, ctx);
 	if (command == COMM_COMMAND_OVERHEAD &&
 	    parse_overhead(line + length, n - length, &overhead)) {
 		say_undone(control, line, n, "", COMM_OVERHEAD_WANTED);
@@ -316,5 +333,6 @@ void comm_control_take(struct comm_control *control, uint64_t now_ns, comm_contr
 		control->n -= (size_t)n + 1;
 		memmove(control->buffer, control->buffer + n + 1, control->n);
 	}
+	toggle(control, fn, ctx);
 	skip_long_line(control);
 }

@@ -42,7 +42,7 @@ int comm_control_fd(const struct comm_control *control, uint64_t now_ns, int *sl
  * said in place of the acknowledgement.
  */
 typedef const char *comm_control_fn(void *ctx, enum comm_command command, double overhead);
-/* Hands over the commands that came. */
+/* Hands over the commands that came; of several to enable and to disable in a row the last one. */
 void comm_control_take(struct comm_control *control, uint64_t now_ns, comm_control_fn *fn,
 		       void *ctx);
 

@@ -104,6 +104,16 @@ static void test_commands(void **state)
 	assert_string_equal(turn(), "p");
 }
 
+/* Of some to enable and to disable the last is done, before whatever else comes, and each is acknowledged. */
+static void test_toggles(void **state)
+{
+	(void)state;
+	assert_string_equal(say("enable\ndisable\nenable\n"), "e");
+	assert_string_equal(answer(), "ack\nack\nack\n");
+	assert_string_equal(say("enable\ndisable\nping\nenable\nstop\ndisable\n"), "dpesd");
+	assert_string_equal(answer(), "ack\nack\nack\nack\nack\nack\n");
+}
+
 static void test_overhead(void **state)
 {
 	static const char *const no_numbers[] = {
@@ -281,10 +291,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_commands),   TEST(test_overhead),	TEST(test_pieces),
-		TEST(test_unknown),    TEST(test_long),		TEST(test_flood),
-		TEST(test_no_answers), TEST(test_full_answers), TEST(test_no_writer),
-		TEST(test_bad_places),
+		TEST(test_commands),  TEST(test_toggles),    TEST(test_overhead),
+		TEST(test_pieces),    TEST(test_unknown),    TEST(test_long),
+		TEST(test_flood),     TEST(test_no_answers), TEST(test_full_answers),
+		TEST(test_no_writer), TEST(test_bad_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
