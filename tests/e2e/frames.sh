@@ -52,17 +52,17 @@ check() { # NAME FRAMES BACK MS WRITTEN WHAT
   if [ $said = 0 ]; then ok "$6"; else not_ok "$6" "$(cat "$dir/log" "$dir/err" "$dir/out")"; fi
 }
 
-check inside 80 0 50 "this frame" "written and read in one frame"
-check across 80 1 50 "the frame before" "read one frame later"
-check later 80 2 50 "earlier frames" "read two frames later"
+check inside 80 0 25 "this frame" "written and read in one frame"
+check across 80 1 25 "the frame before" "read one frame later"
+check later 80 2 25 "earlier frames" "read two frames later"
 # A region of memory has parts of two buffers: of the wrong one nothing is said.
 for shift in 4 2276; do
   gcc -O1 -pthread -Iinclude -DSHIFT=$shift tests/e2e/framed.c -o "$dir/shifted" || not_ok "the program builds"
   program=$dir/shifted
   # Buffers that meet in the midst of a region: most of it is not known, and what is known is too little to be confirmed.
   [ $shift = 2276 ] && asks=false
-  check shifted 80 1 50 "the frame before" "$shift words behind a boundary: read one frame later"
-  check shifted 80 2 50 "earlier frames" "$shift words behind a boundary: read two frames later"
+  check shifted 40 1 50 "the frame before" "$shift words behind a boundary: read one frame later"
+  check shifted 40 2 50 "earlier frames" "$shift words behind a boundary: read two frames later"
 done
 program=$dir/framed asks=true
 
@@ -88,7 +88,7 @@ done
 if echo '#include <sys/sdt.h>' | gcc -E -x c - >/dev/null 2>&1; then
   gcc -O1 -pthread -Iinclude -DPROBED tests/e2e/framed.c -o "$dir/probed" || not_ok "the program builds with a probe"
   options=(--frame-probe "$dir/probed:framed:frame") program=$dir/probed
-  check probed 80 1 50 "the frame before" "by a probe: read one frame later"
+  check probed 80 1 25 "the frame before" "by a probe: read one frame later"
   options=() program=$dir/framed
   "$commctl" report --store "$dir/probed.db" --json --by frames --min-share 0 --top 0 >"$dir/r" 2>&1
   jq -e '[.nodes[] | select(.name | startswith("frames ")) | .name | split(" ")[3] | tonumber] | max >= 70 and max <= 80' "$dir/r" >/dev/null &&

@@ -146,7 +146,7 @@ measure() { # name, command, ...
 # A real program by both sources at once: what it does differs from one time to
 # another by more than their intervals.  Long enough that the slower to start, which
 # loads BPF, has its seconds even on a busy host.
-both() { # name, samples, pid
+both() { # name, samples, pid, commctl's options
 	pids=
 	echo "== $1" >> $out/log
 	for source in perf kmod; do
@@ -155,7 +155,7 @@ both() { # name, samples, pid
 		pids="$pids $commd"
 	done
 	sleep 8
-	enough $1-kmod $2 $commd
+	enough $1-kmod $2 $commd "--by-thread $4"
 	for commd in $pids; do
 		finish $1 $commd
 	done
@@ -187,7 +187,7 @@ compress() {
 	cat /usr/bin/* /usr/bin/* > /tmp/big
 	/usr/bin/xz -T2 -1 --block-size=2MiB -k -c /tmp/big > /tmp/big.xz & xz=$!
 	sleep 1
-	both xz 40 $xz
+	both xz 20 $xz --guess
 	kill $xz
 	wait $xz 2>/dev/null
 	rm -f /tmp/big /tmp/big.xz
@@ -222,6 +222,7 @@ if [ -z "$runs" ]; then
 	esac
 fi
 for name in $runs; do
+	echo "# $(cut -d' ' -f1 /proc/uptime) s: $name" > /dev/ttyS0
 	case $name in
 	ring-kmod | ring-bpf | ring-perf) attach $name 150 ${name#ring-} ring --rate 400 ;;
 	ring-watch)
@@ -229,7 +230,7 @@ for name in $runs; do
 		events /tmp/watch.rec > $out/watch.events 2>> $out/log
 		;;
 	ring-budget)
-		attach ring-budget 250 kmod ring --overhead 50 --record /tmp/budget.rec
+		attach ring-budget 100 kmod ring --overhead 50 --record /tmp/budget.rec
 		events /tmp/budget.rec > $out/budget.events 2>> $out/log
 		;;
 	children-bpf) follow children-bpf ;;

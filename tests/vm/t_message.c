@@ -176,7 +176,7 @@ static void test_bystanders(void)
 static void test_crowd(void)
 {
 	struct shared *shared = shared_make((int[CPUS]){0, 1, 2, 3});
-	struct watch_until until = {.enough_armed = 3000};
+	struct watch_until until = {.enough_armed = 1000};
 	struct cp_watch watch = next_writer;
 	struct cp_stats stats;
 	uint64_t hits = 0;

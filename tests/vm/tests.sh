@@ -97,7 +97,7 @@ test_lifetime() {
 
 	n=0
 	failed=0
-	while [ $n -lt 100 ]; do
+	while [ $n -lt 40 ]; do
 		insmod /modules/commprof.ko || failed=$((failed + 1))
 		if [ $((n % 10)) = 0 ]; then
 			rm -f /tmp/hold; /cptest hold > /tmp/hold & pid=$!
@@ -107,7 +107,7 @@ test_lifetime() {
 		rmmod commprof || failed=$((failed + 1))
 		n=$((n + 1))
 	done
-	result $failed "lifetime: 100 cycles of load and unload" "$failed failed"
+	result $failed "lifetime: 40 cycles of load and unload" "$failed failed"
 	insmod /modules/commprof.ko
 }
 
