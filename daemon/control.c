@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "overhead.h"
 #include "source.h"
 #include "text.h"
@@ -177,14 +178,11 @@ void comm_control_close(struct comm_control *control)
 
 int comm_control_fd(const struct comm_control *control, uint64_t now_ns, int *sleep_ms)
 {
-	int wait_ms;
-
 	if (!control || control->fd < 0)
 		return -1;
 	if (now_ns >= control->taken_ns + TURN_NS)
 		return control->fd;
-	wait_ms = (int)((control->taken_ns + TURN_NS - now_ns) / 1000000) + 1;
-	*sleep_ms = wait_ms < *sleep_ms ? wait_ms : *sleep_ms;
+	*sleep_ms = comm_clock_until_ms(control->taken_ns + TURN_NS, now_ns, *sleep_ms);
 	return -1;
 }
 

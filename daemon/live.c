@@ -304,6 +304,12 @@ static void set_apart(struct live *live, uint64_t since_ns)
 	comm_pace_set_apart(live->pace, comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - since_ns);
 }
 
+static void count_until(struct live *live, uint64_t time_ns)
+{
+	if (live->source.sampler->count)
+		live->source.sampler->count(live->source.handle, time_ns, push, live);
+}
+
 /* All events that are there have been drained. */
 static void enable(struct live *live, bool wanted, uint64_t now_ns)
 {
@@ -312,8 +318,7 @@ static void enable(struct live *live, bool wanted, uint64_t now_ns)
 	if (live->gate.is_shut != wanted)
 		return;
 	/* What was counted up to now is of the state up to now. */
-	if (live->source.sampler->count)
-		live->source.sampler->count(live->source.handle, now_ns - 1, push, live);
+	count_until(live, now_ns - 1);
 	comm_gate_set(&live->gate, !wanted, now_ns);
 	/* As with any rate: a CPU that does not take it goes on with its own. */
 	(void)comm_pace_enable(live->pace, wanted, now_ns, push, live);
@@ -442,9 +447,7 @@ static void count(struct live *live, uint64_t now_ns)
 	if (now_ns < live->count_ns)
 		return;
 	past = (now_ns - live->count_from_ns) / interval_ns * interval_ns;
-	if (live->source.sampler->count)
-		live->source.sampler->count(live->source.handle, live->count_from_ns + past - 1,
-					    push, live);
+	count_until(live, live->count_from_ns + past - 1);
 	live->count_ns = live->count_from_ns + past + interval_ns;
 }
 
@@ -541,17 +544,13 @@ static const char *run_until_over(struct live *live)
 
 		if (now_ns >= live->end_ns)
 			return "duration";
-		if (live->end_ns - now_ns < (uint64_t)sleep_ms * 1000000)
-			sleep_ms = (int)((live->end_ns - now_ns) / 1000000) + 1;
+		sleep_ms = comm_clock_until_ms(live->end_ns, now_ns, sleep_ms);
 		if (live->delayed_ns <= now_ns)
 			enable(live, true, now_ns);
-		else if (live->delayed_ns - now_ns < (uint64_t)sleep_ms * 1000000)
-			sleep_ms = (int)((live->delayed_ns - now_ns) / 1000000) + 1;
+		else
+			sleep_ms = comm_clock_until_ms(live->delayed_ns, now_ns, sleep_ms);
 		fds[3].fd = comm_control_fd(live->control, now_ns, &sleep_ms);
-		if (live->count_ns < now_ns + (uint64_t)sleep_ms * 1000000)
-			sleep_ms = live->count_ns < now_ns
-					   ? 0
-					   : (int)((live->count_ns - now_ns) / 1000000) + 1;
+		sleep_ms = comm_clock_until_ms(live->count_ns, now_ns, sleep_ms);
 		sleep_ms = comm_supervisor_alive(&live->supervisor, now_ns, sleep_ms);
 		/* A descriptor of -1 is passed over. */
 		ready = poll(fds, sizeof(fds) / sizeof(*fds), sleep_ms);
@@ -628,7 +627,10 @@ static void say_lowered(unsigned int before)
 
 static int start_storing(void *ctx)
 {
-	return comm_session_start_storing(&((struct live *)ctx)->session);
+	struct live *live = ctx;
+	int err = live->record ? comm_record_start(live->record) : 0;
+
+	return err ? err : comm_session_start_storing(&live->session);
 }
 
 static int choose_target(struct live *live)
@@ -761,8 +763,7 @@ int comm_live(const struct comm_options *options)
 	comm_priority_yield(false);
 	comm_stop_ending();
 	comm_inspect_live_until(&live.processes, comm_clock_now_ns() + LAST_NS);
-	if (live.source.sampler->count)
-		live.source.sampler->count(live.source.handle, comm_clock_now_ns(), push, &live);
+	count_until(&live, comm_clock_now_ns());
 	spent_ns = comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	live.source.sampler->stop(live.source.handle);
 	set_apart(&live, spent_ns);
@@ -786,7 +787,7 @@ int comm_live(const struct comm_options *options)
 	if (options->verbose && !options->quiet)
 		comm_companions_say(live.companions, stderr);
 	if (live.record) {
-		comm_record_end(live.record, end_ns);
+		comm_record_end(live.record, end_ns, comm_session_patience_ns());
 		status = comm_recording_look(live.record, options->record, live.unrecorded)
 				 ? 1
 				 : status;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "out_file.h"
 #include "privilege.h"
 
 /*
@@ -56,7 +57,6 @@ int comm_recording_create(const struct comm_session *session, const struct comm_
 
 uint64_t comm_recording_look(struct comm_record *record, const char *path, uint64_t told)
 {
-	const char *why;
 	uint64_t lost;
 	int err;
 
@@ -66,9 +66,6 @@ uint64_t comm_recording_look(struct comm_record *record, const char *path, uint6
 	lost = comm_record_lost(record, &err);
 	if (!lost || told)
 		return lost;
-	why = err == ENOENT   ? "it was deleted"
-	      : err == ESTALE ? "it was cut short by another program"
-			      : strerror(err);
-	fprintf(stderr, "commd: recording to %s stopped: %s\n", path, why);
+	fprintf(stderr, "commd: recording to %s stopped: %s\n", path, comm_out_file_why(err));
 	return lost;
 }

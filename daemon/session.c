@@ -10,6 +10,7 @@
 
 #include "burst.h"
 #include "clock.h"
+#include "out_file.h"
 #include "privilege.h"
 #include "remover.h"
 #include "session.h"
@@ -168,9 +169,7 @@ static void look_at_accesses(struct comm_session *session, uint64_t now_ns)
 		return;
 	session->accesses_stopped = true;
 	fprintf(stderr, "commd: writing accesses to %s stopped: %s\n", session->options->accesses,
-		err == ENOENT	? "it was deleted"
-		: err == ESTALE ? "it was cut short by another program"
-				: strerror(err));
+		comm_out_file_why(err));
 }
 
 int comm_session_begin(struct comm_session *session, const struct comm_run_info *info,
@@ -221,7 +220,9 @@ int comm_session_begin(struct comm_session *session, const struct comm_run_info 
 
 int comm_session_start_storing(struct comm_session *session)
 {
-	return comm_slice_queue_start(session->queue);
+	int err = session->accesses ? comm_access_log_start(session->accesses) : 0;
+
+	return err ? err : comm_slice_queue_start(session->queue);
 }
 
 void comm_session_forget(struct comm_session *session)
@@ -372,11 +373,15 @@ static void say_missed(const struct comm_session *session)
 	}
 }
 
+uint64_t comm_session_patience_ns(void)
+{
+	return comm_clock_now_ns() + (comm_stop_told() ? STORE_TOLD_NS : STORE_NS);
+}
+
 /* Has what waits stored.  0 or -ETIMEDOUT. */
 static int end_queue(struct comm_session *session, struct comm_engine_stats *stats)
 {
-	uint64_t now_ns = comm_clock_now_ns();
-	uint64_t until_ns = now_ns + (comm_stop_told() ? STORE_TOLD_NS : STORE_NS);
+	uint64_t until_ns = comm_session_patience_ns();
 	struct comm_slice_queue_stats queue;
 	int err;
 
@@ -424,7 +429,7 @@ int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *
 	}
 	comm_store_tell_stall(session->store, session->stall_ns);
 	if (session->accesses) {
-		comm_access_log_end(session->accesses, end_ns);
+		comm_access_log_end(session->accesses, end_ns, comm_session_patience_ns());
 		look_at_accesses(session, end_ns);
 	}
 	err = comm_store_end_run(session->store, end_ns, how);

@@ -55,6 +55,8 @@ void comm_session_status(const struct comm_session *session, uint64_t now_ns, ch
 			 size_t size);
 /* What was done to the store's file, as the run's end; NULL: nothing that was noticed. */
 const char *comm_session_lost(const struct comm_session *session);
+/* Until when what waits for a disk may be written at the end (CLOCK_MONOTONIC): shorter where commd was told to end. */
+uint64_t comm_session_patience_ns(void);
 /* Ends the run, sums up.  Returns commd's exit status. */
 int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *how);
 /*

@@ -9,6 +9,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "clock.h"
+
 enum { SAY_S = 5 };
 
 /* $WATCHDOG_USEC, of this process and not of one that started it. */
@@ -88,7 +90,5 @@ int comm_supervisor_alive(struct comm_supervisor *supervisor, uint64_t now_ns, i
 		supervisor->told_ns = now_ns;
 		due_ns = now_ns + supervisor->interval_ns;
 	}
-	if (due_ns - now_ns < (uint64_t)sleep_ms * 1000000)
-		return (int)((due_ns - now_ns) / 1000000) + 1;
-	return sleep_ms;
+	return comm_clock_until_ms(due_ns, now_ns, sleep_ms);
 }

@@ -125,10 +125,15 @@ void comm_access_log_look(struct comm_access_log *log, uint64_t now_ns)
 	log->error = comm_access_file_flush(log->file);
 }
 
-void comm_access_log_end(struct comm_access_log *log, uint64_t end_ns)
+int comm_access_log_start(struct comm_access_log *log)
+{
+	return comm_access_file_start(log->file);
+}
+
+void comm_access_log_end(struct comm_access_log *log, uint64_t end_ns, uint64_t give_up_ns)
 {
 	if (!log->error)
-		log->error = comm_access_file_end(log->file, end_ns);
+		log->error = comm_access_file_end(log->file, end_ns, give_up_ns);
 }
 
 uint64_t comm_access_log_lost(const struct comm_access_log *log, int *ret_errno)

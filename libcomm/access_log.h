@@ -29,8 +29,9 @@ uint64_t comm_access_log_burst(struct comm_access_log *log, const struct comm_id
 			       const struct comm_access_seen *seen);
 /* To be called now and then: what is written can be read by others some 100 ms after it was. */
 void comm_access_log_look(struct comm_access_log *log, uint64_t now_ns);
-/* The last record: when the run ended. */
-void comm_access_log_end(struct comm_access_log *log, uint64_t end_ns);
+/* As comm_record_start() and comm_record_end(). */
+int comm_access_log_start(struct comm_access_log *log);
+void comm_access_log_end(struct comm_access_log *log, uint64_t end_ns, uint64_t give_up_ns);
 /* Accesses that were not written, and the first error, as of comm_record_lost(). */
 uint64_t comm_access_log_lost(const struct comm_access_log *log, int *ret_errno);
 

@@ -246,7 +246,7 @@ static inline void write_recording(void)
 		assert_int_equal(n_allocations, i < 5 ? 2 : 1);
 		comm_record_event(record, &event);
 	}
-	comm_record_end(record, 4321);
+	comm_record_end(record, 4321, 0);
 	assert_int_equal(comm_record_lost(record, &err), 0);
 	comm_record_destroy(record);
 }

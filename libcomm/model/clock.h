@@ -26,4 +26,13 @@ static inline uint64_t comm_clock_thread_ns(void)
 	return comm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
+/* How long to sleep so as not to miss that time, most_ms at most. */
+static inline int comm_clock_until_ms(uint64_t time_ns, uint64_t now_ns, int most_ms)
+{
+	if (time_ns <= now_ns)
+		return 0;
+	time_ns -= now_ns;
+	return time_ns < (uint64_t)most_ms * 1000000 ? (int)(time_ns / 1000000) + 1 : most_ms;
+}
+
 #endif

@@ -302,19 +302,22 @@ int comm_access_file_row(struct comm_access_file *file, const struct comm_access
 	return err;
 }
 
-int comm_access_file_flush(struct comm_access_file *file)
+int comm_access_file_start(struct comm_access_file *file)
 {
-	int err = comm_out_file_flush(file->out);
-
-	return err ? err : comm_out_file_look(file->out);
+	return comm_out_file_start(file->out);
 }
 
-int comm_access_file_end(struct comm_access_file *file, uint64_t end_ns)
+int comm_access_file_flush(struct comm_access_file *file)
+{
+	return comm_out_file_flush(file->out);
+}
+
+int comm_access_file_end(struct comm_access_file *file, uint64_t end_ns, uint64_t give_up_ns)
 {
 	const struct comm_accesses_end fields = {.end_ns = end_ns, .rows = file->rows};
 	int err = 0;
 
 	if (!file->csv)
 		err = write_record(file, COMM_ACCESSES_END, &fields, sizeof(fields), NULL, 0);
-	return err ? err : comm_access_file_flush(file);
+	return err ? err : comm_out_file_end(file->out, give_up_ns);
 }

@@ -27,7 +27,9 @@ int comm_access_file_row(struct comm_access_file *file, const struct comm_access
 			 const struct comm_function *function, const struct comm_object *object);
 /* Whoever reads along sees all rows so far; finds out, too, what others did to the file (out_file.h). */
 int comm_access_file_flush(struct comm_access_file *file);
-int comm_access_file_end(struct comm_access_file *file, uint64_t end_ns);
+/* As comm_out_file_start() and comm_out_file_end(). */
+int comm_access_file_start(struct comm_access_file *file);
+int comm_access_file_end(struct comm_access_file *file, uint64_t end_ns, uint64_t give_up_ns);
 void comm_access_file_destroy(struct comm_access_file *file);
 
 #endif

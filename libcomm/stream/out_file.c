@@ -3,19 +3,43 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
-#include <stdio.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { BUFFER_BYTES = 1 << 20 };
+#include "clock.h"
+
+enum {
+	BLOCK_BYTES = 1 << 18,
+	BLOCKS_MAX = COMM_OUT_FILE_BYTES / BLOCK_BYTES,
+	NS_PER_S = 1000000000,
+	PATIENCE_NS = NS_PER_S, /* of who destroys a file whose end nobody waited for */
+};
+
+struct block {
+	size_t n; /* 0: to look at the file */
+	char data[];
+};
 
 struct comm_out_file {
-	FILE *file;
-	int error;
-	uint64_t bytes; /* written, and as many as the file had when it was looked at last: */
-	off_t seen_bytes;
+	int fd;
+	struct block *filling;
+	/* A ring of one who puts and one who takes; NULL behind the last one put: to end. */
+	struct block *slot[BLOCKS_MAX];
+	sem_t there, is_up, is_down;
+	pthread_t thread;
+	bool is_started, is_over;
+	uint64_t put;
+	uint64_t taken; /* of the thread, gives slots back */
+	int error;	/* the first one; of the thread, once that has begun, read by the other */
+	int refused;	/* of who puts: why it puts no more */
+	uint64_t bytes; /* written; of the thread */
 };
 
 static int make_file(const char *path, mode_t mode)
@@ -39,72 +63,240 @@ static int make_file(const char *path, mode_t mode)
 int comm_out_file_create(const char *path, mode_t mode, struct comm_out_file **ret)
 {
 	struct comm_out_file *file = calloc(1, sizeof(*file));
-	int fd;
 
 	if (!file)
 		return -ENOMEM;
-	fd = make_file(path, mode);
-	if (fd < 0) {
+	file->fd = make_file(path, mode);
+	if (file->fd < 0) {
+		int err = file->fd;
+
 		free(file);
-		return fd;
+		return err;
 	}
-	file->file = fdopen(fd, "w");
-	if (!file->file) {
-		close(fd);
-		free(file);
-		return -ENOMEM;
-	}
-	setvbuf(file->file, NULL, _IOFBF, BUFFER_BYTES);
+	sem_init(&file->there, 0, 0);
+	sem_init(&file->is_up, 0, 0);
+	sem_init(&file->is_down, 0, 0);
 	*ret = file;
 	return 0;
+}
+
+static int look(const struct comm_out_file *file)
+{
+	struct stat st;
+
+	if (fstat(file->fd, &st))
+		return errno;
+	if (!st.st_nlink)
+		return ENOENT;
+	return (uint64_t)st.st_size < file->bytes ? ESTALE : 0;
+}
+
+static int write_all(struct comm_out_file *file, const char *data, size_t n)
+{
+	while (n) {
+		ssize_t done = write(file->fd, data, n);
+
+		if (done < 0 && errno != EINTR)
+			return errno;
+		if (done > 0) {
+			data += done;
+			n -= (size_t)done;
+			file->bytes += (uint64_t)done;
+		}
+	}
+	return 0;
+}
+
+static void write_block(struct comm_out_file *file, struct block *block)
+{
+	int error = file->error;
+
+	if (!error)
+		error = write_all(file, block->data, block->n);
+	if (!error)
+		error = look(file);
+	__atomic_store_n(&file->error, error, __ATOMIC_RELAXED);
+	free(block);
+}
+
+static void *serve(void *arg)
+{
+	struct comm_out_file *file = arg;
+
+	sem_post(&file->is_up);
+	for (;;) {
+		struct block *block;
+
+		while (sem_wait(&file->there))
+			;
+		/* Filled before the semaphore was raised; at the end it is raised without. */
+		block = file->slot[file->taken % BLOCKS_MAX];
+		if (!block)
+			break;
+		file->slot[file->taken % BLOCKS_MAX] = NULL;
+		write_block(file, block);
+		/* Pairs with the load in waiting(): the slot is empty. */
+		__atomic_store_n(&file->taken, file->taken + 1, __ATOMIC_RELEASE);
+	}
+	sem_post(&file->is_down);
+	return NULL;
+}
+
+int comm_out_file_start(struct comm_out_file *file)
+{
+	sigset_t handled, before;
+	int err;
+
+	sigfillset(&handled);
+	pthread_sigmask(SIG_SETMASK, &handled, &before);
+	err = pthread_create(&file->thread, NULL, serve, file);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (err)
+		return -err;
+	file->is_started = true;
+	/* What makes a thread is done, before a filter of system calls comes. */
+	while (sem_wait(&file->is_up))
+		;
+	return 0;
+}
+
+static int error_of(const struct comm_out_file *file)
+{
+	int error = __atomic_load_n(&file->error, __ATOMIC_RELAXED);
+
+	return error ? -error : -file->refused;
+}
+
+static int refuse(struct comm_out_file *file, int error)
+{
+	if (!file->refused)
+		file->refused = error;
+	return error_of(file);
+}
+
+static uint64_t waiting(const struct comm_out_file *file)
+{
+	/* Pairs with the store in serve(). */
+	return file->put - __atomic_load_n(&file->taken, __ATOMIC_ACQUIRE);
+}
+
+/* The block that is filled goes to the thread, or is written at once. */
+static int hand_over(struct comm_out_file *file)
+{
+	struct block *block = file->filling;
+
+	if (!file->is_started) {
+		write_block(file, block);
+	} else if (waiting(file) == BLOCKS_MAX) {
+		return refuse(file, ENOBUFS);
+	} else {
+		file->slot[file->put++ % BLOCKS_MAX] = block;
+		sem_post(&file->there);
+	}
+	file->filling = NULL;
+	return error_of(file);
+}
+
+static int fill(struct comm_out_file *file)
+{
+	if (file->filling)
+		return 0;
+	file->filling = malloc(sizeof(struct block) + BLOCK_BYTES);
+	if (!file->filling)
+		return refuse(file, ENOMEM);
+	file->filling->n = 0;
+	return 0;
+}
+
+int comm_out_file_write(struct comm_out_file *file, const void *data, size_t bytes)
+{
+	const char *from = data;
+	int err = error_of(file);
+
+	while (!err && bytes) {
+		size_t n;
+
+		err = fill(file);
+		if (err)
+			break;
+		n = BLOCK_BYTES - file->filling->n;
+		n = bytes < n ? bytes : n;
+		memcpy(file->filling->data + file->filling->n, from, n);
+		file->filling->n += n;
+		from += n;
+		bytes -= n;
+		if (file->filling->n == BLOCK_BYTES)
+			err = hand_over(file);
+	}
+	return err;
+}
+
+static int flush(struct comm_out_file *file)
+{
+	int err = error_of(file);
+
+	if (!err)
+		err = fill(file);
+	return err ? err : hand_over(file);
+}
+
+int comm_out_file_flush(struct comm_out_file *file)
+{
+	/* Behind what waits it would wait as long, and take the place of a full block. */
+	return file->is_started && waiting(file) ? error_of(file) : flush(file);
+}
+
+int comm_out_file_end(struct comm_out_file *file, uint64_t give_up_ns)
+{
+	const struct timespec give_up = {(time_t)(give_up_ns / NS_PER_S),
+					 (long)(give_up_ns % NS_PER_S)};
+	int err = flush(file), rc;
+
+	if (!file->is_started)
+		return err;
+	if (!file->is_over)
+		sem_post(&file->there);
+	file->is_over = true;
+	do
+		rc = sem_clockwait(&file->is_down, CLOCK_MONOTONIC, &give_up);
+	while (rc && errno == EINTR);
+	if (rc)
+		return -ETIMEDOUT;
+	pthread_join(file->thread, NULL);
+	file->is_started = false;
+	return error_of(file);
+}
+
+const char *comm_out_file_why(int error)
+{
+	switch (error) {
+	case ENOENT:
+		return "it was deleted";
+	case ESTALE:
+		return "it was cut short by another program";
+	case ENOBUFS:
+	case ETIMEDOUT:
+		return "its disk did not take it in time";
+	default:
+		return strerror(error);
+	}
 }
 
 void comm_out_file_destroy(struct comm_out_file *file)
 {
 	if (!file)
 		return;
-	fclose(file->file);
+	/* Its end was waited for in vain. */
+	if (file->is_started && file->is_over)
+		return;
+	if (comm_out_file_end(file, comm_clock_now_ns() + PATIENCE_NS) == -ETIMEDOUT)
+		return;
+	for (size_t i = 0; i < BLOCKS_MAX; i++)
+		free(file->slot[i]);
+	free(file->filling);
+	close(file->fd);
+	sem_destroy(&file->there);
+	sem_destroy(&file->is_up);
+	sem_destroy(&file->is_down);
 	free(file);
-}
-
-static int fail(struct comm_out_file *file, int error)
-{
-	file->error = error;
-	return -error;
-}
-
-int comm_out_file_write(struct comm_out_file *file, const void *data, size_t bytes)
-{
-	if (file->error)
-		return -file->error;
-	if (bytes && fwrite(data, bytes, 1, file->file) != 1)
-		return fail(file, errno ? errno : EIO);
-	file->bytes += bytes;
-	return 0;
-}
-
-int comm_out_file_flush(struct comm_out_file *file)
-{
-	if (file->error)
-		return -file->error;
-	if (fflush(file->file))
-		return fail(file, errno);
-	file->seen_bytes = (off_t)file->bytes;
-	return 0;
-}
-
-int comm_out_file_look(struct comm_out_file *file)
-{
-	struct stat st;
-
-	if (file->error)
-		return -file->error;
-	if (fstat(fileno(file->file), &st))
-		return fail(file, errno);
-	if (!st.st_nlink)
-		return fail(file, ENOENT);
-	if (st.st_size < file->seen_bytes)
-		return fail(file, ESTALE);
-	file->seen_bytes = st.st_size;
-	return 0;
 }

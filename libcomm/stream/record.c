@@ -115,20 +115,26 @@ void comm_record_event(struct comm_record *record, const struct comm_event *even
 	comm_answers_age(record->answers);
 }
 
-void comm_record_end(struct comm_record *record, uint64_t end_ns)
+int comm_record_start(struct comm_record *record)
 {
+	return comm_out_file_start(record->file);
+}
+
+void comm_record_end(struct comm_record *record, uint64_t end_ns, uint64_t give_up_ns)
+{
+	int err;
+
 	comm_bytes_clear(&record->scratch);
 	comm_bytes_u64(&record->scratch, end_ns);
 	write_record(record, RECORD_END);
-	if (record->error)
-		return;
-	comm_out_file_flush(record->file);
-	comm_record_look(record);
+	err = record->error ? 0 : comm_out_file_end(record->file, give_up_ns);
+	if (err)
+		fail(record, -err);
 }
 
 void comm_record_look(struct comm_record *record)
 {
-	int err = record->error ? 0 : comm_out_file_look(record->file);
+	int err = record->error ? 0 : comm_out_file_flush(record->file);
 
 	if (err)
 		fail(record, -err);

@@ -32,13 +32,15 @@ int comm_record_create(const char *path, const struct comm_record_head *head,
 void comm_record_inspect(struct comm_record *record, const struct comm_inspect *inner,
 			 struct comm_inspect *ret);
 void comm_record_event(struct comm_record *record, const struct comm_event *event);
-/* The last record: when the run ended. */
-void comm_record_end(struct comm_record *record, uint64_t end_ns);
+/* From here on nobody waits for the file's disk (out_file.h).  0 or -errno. */
+int comm_record_start(struct comm_record *record);
+/* The last record: when the run ended.  All is written then, or at give_up_ns given up. */
+void comm_record_end(struct comm_record *record, uint64_t end_ns, uint64_t give_up_ns);
 /* Finds out whether another program has deleted the file, or cut it short: that is an error, too. */
 void comm_record_look(struct comm_record *record);
 /*
  * Records not written because of an error, and the first such errno; ENOENT and ESTALE: the file was
- * deleted, or cut short.
+ * deleted, or cut short; ENOBUFS and ETIMEDOUT: its disk did not keep up, or not in time.
  */
 uint64_t comm_record_lost(const struct comm_record *record, int *ret_errno);
 void comm_record_destroy(struct comm_record *record);

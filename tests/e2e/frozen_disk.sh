@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A disk that does not answer for a while: sampling goes on, and the slices that wait for it are stored.
+# A disk that does not answer for a while: sampling goes on, and what waits for it is written: slices, the recording, accesses.
 . "$(dirname "$0")/../tap.bash"
 [ "$(id -u)" = 0 ] || skip_all "needs root to mount"
 disk=$dir/disk
@@ -17,7 +17,7 @@ sh -c 'while :; do :; done' &
 target=$!
 pids+=($target)
 store=$disk/a.db
-"$commd" --pid $target --slice 50ms --overhead 5 --store "$store" >"$dir/log" 2>&1 &
+"$commd" --pid $target --slice 50ms --overhead 5 --store "$store" --record "$disk/a.rec" --accesses "$disk/a.csv" >"$dir/log" 2>&1 &
 daemon=$!
 pids+=($daemon)
 slices() { sqlite3 -readonly "$store" 'SELECT count(*) FROM slice WHERE level = 0' 2>/dev/null || echo 0; }
@@ -41,5 +41,9 @@ check "no time is missing" [ "$(sqlite3 -readonly "$store" "SELECT total(end_ns 
 check "a slice waited for the disk, as the store says ($(row store_ns) ns)" [ "$(row 'store_ns > 5e9')" = 1 ]
 check "what samples did not ($(row stall_ns) ns)" [ "$(row 'stall_ns > 0 AND stall_ns < 5e9')" = 1 ]
 check "commctl list has both" sh -c '"$1" list --json --store "$2" | grep -qE "\"stall_ns\": [1-9][0-9]*, \"store_ns\": [1-9]"' - "$commctl" "$store"
+# An access of each burst that the store counts.
+check "no access is missing" [ "$(tail -n +2 "$disk/a.csv" | wc -l)" = "$(sqlite3 -readonly "$store" "SELECT sum(accesses) FROM slice WHERE level = 0")" ]
+"$commd" -q --source "replay:$disk/a.rec" --slice 50ms --store "$dir/replay.db" 2>"$dir/log"
+check "nor an event of the recording" [ "$(sqlite3 -readonly "$dir/replay.db" "SELECT sum(samples) FROM slice WHERE level = 0")" = "$(sqlite3 -readonly "$store" "SELECT sum(samples) FROM slice WHERE level = 0")" ]
 echo "1..$n"
 exit $status

@@ -39,7 +39,7 @@ static void begin_logged(const char *name)
 
 static void end_logged(void)
 {
-	comm_access_log_end(accesses, START + SLICE);
+	comm_access_log_end(accesses, START + SLICE, 0);
 }
 
 static void read_file(void)
@@ -233,7 +233,7 @@ static void a_name_is_no_formula_and_no_column(void **state)
 	assert_int_equal(comm_access_file_create(path, &(struct comm_access_file_head){0}, &out),
 			 0);
 	assert_int_equal(comm_access_file_row(out, &row, &function, &object), 0);
-	assert_int_equal(comm_access_file_end(out, 1), 0);
+	assert_int_equal(comm_access_file_end(out, 1, 0), 0);
 	comm_access_file_destroy(out);
 	read_file();
 	unlink(path);
@@ -262,7 +262,7 @@ static void a_function_is_named_again_when_it_is_known(void **state)
 	function.pending = false;
 	assert_int_equal(comm_access_file_row(out, &row, &function, &object), 0);
 	assert_int_equal(comm_access_file_row(out, &row, &function, &object), 0);
-	assert_int_equal(comm_access_file_end(out, 1), 0);
+	assert_int_equal(comm_access_file_end(out, 1, 0), 0);
 	comm_access_file_destroy(out);
 	read_file();
 	unlink(path);

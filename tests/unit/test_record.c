@@ -309,7 +309,7 @@ static void test_file_that_is_taken_away(void **state)
 	assert_int_equal(truncate(path, 10), 0);
 	for (int i = 0; i < 100; i++)
 		comm_record_event(record, &event);
-	comm_record_end(record, 1);
+	comm_record_end(record, 1, 0);
 	assert_int_equal(comm_record_lost(record, &err), 1);
 	assert_int_equal(err, ESTALE);
 	comm_record_destroy(record);
@@ -322,7 +322,7 @@ static void test_file_that_is_taken_away(void **state)
 	/* Its name is its owner's affair. */
 	assert_int_equal(comm_record_create(path, &head, &record), 0);
 	assert_int_equal(rename(path, moved), 0);
-	comm_record_end(record, 1);
+	comm_record_end(record, 1, 0);
 	assert_int_equal(comm_record_lost(record, &err), 0);
 	comm_record_destroy(record);
 	assert_int_equal(rename(moved, path), 0);

@@ -156,7 +156,7 @@ static void test_unknown_cause_is_counted(void **state)
 		comm_record_event(
 			record,
 			&(struct comm_event){.kind = COMM_EV_LOSS, .cause = cause, .count = 1000});
-	comm_record_end(record, 1);
+	comm_record_end(record, 1, 0);
 	comm_record_destroy(record);
 	load_image();
 	memcpy(image.data + find(RECORD_LOSS, 3) + RECORD_HEAD_BYTES + 36, "moonphase", 10);

@@ -53,7 +53,7 @@ static int copy(struct comm_replay *replay, const struct comm_inspect *inspect,
 		comm_record_event(record, &event);
 	}
 	comm_engine_destroy(engine);
-	comm_record_end(record, comm_replay_end_ns(replay));
+	comm_record_end(record, comm_replay_end_ns(replay), 0);
 	return err;
 }
 
