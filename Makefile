@@ -294,11 +294,12 @@ test-%:
 
 programs-built: all $(UNIT) $(FUZZ) $(CHECK_BUILD)
 
-# What computes, the longest first, so that what the others take from its end is short; beside it the virtual machines,
-# which take the longest; beside both what attaches to programs, one after the other.
+# What computes, the longest first, so that what the others take from its end is short; beside it, and before it where both want
+# a CPU, one after the other the virtual machines, which spin while they wait and so cost the more the longer they take, and
+# what attaches to programs.
 check-built: programs-built
 	@O=$(O) tests/run.sh $(O)/logs $(CHECK_COMPUTE) tests/static/tidy.sh tests/fuzz/corpus.sh $(filter-out %/tidy.sh,$(STATIC)) \
-		$(SLOW) $(filter-out $(SLOW),$(UNIT)) -- $(CHECK_RUN) -- $(filter-out $(CHECK_COMPUTE),$(E2E))
+		$(SLOW) $(filter-out $(SLOW),$(UNIT)) -- $(CHECK_RUN) $(filter-out $(CHECK_COMPUTE),$(E2E))
 
 # Its output is one screen: what the build says goes into a file.  Without redis the demo goes on.
 demo: deps-build
