@@ -4,17 +4,34 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collectors.h"
 #include "source.h"
 #include "text.h"
 
+/* Numbers of processes are those of our PID namespace; after "unshare --pid --fork" /proc is still that of another. */
+static int check_proc(char **err)
+{
+	char own[16], self[16] = "";
+
+	snprintf(own, sizeof(own), "%d", getpid());
+	if (readlink("/proc/self", self, sizeof(self) - 1) > 0 && !strcmp(own, self))
+		return 0;
+	return comm_source_fail(
+		err, -ESRCH,
+		"/proc is not mounted, or is that of another PID namespace, whose numbers "
+		"are other processes: mount -t proc proc /proc");
+}
+
 int comm_live_target_choose(struct comm_live_target *live, const struct comm_options *options,
 			    char **err)
 {
 	struct comm_collectors collectors = {0};
-	int rc;
+	int rc = check_proc(err);
 
+	if (rc)
+		return rc;
 	if (!options->no_collectors)
 		comm_collectors_find_marks(&collectors);
 	if (options->alloc_sites && !comm_collectors_find_allocations(&collectors))

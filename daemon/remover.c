@@ -29,7 +29,7 @@ enum {
 	SOCKET,
 	DIRECTORY,
 	NOGROUP = 65534,
-	ANSWER_S = 1, /* so long it is waited for, as it may have been stopped */
+	ANSWER_S = 10, /* so long it is waited for, as it may have been stopped, or have no CPU */
 };
 
 static const char *const suffixes[] = {"-wal", "-shm", "-ballast", "-journal"};

@@ -54,6 +54,11 @@ db=$dir/a.db
 
 sentence "no such pid" 1 'no process.* 4194000|no such process' "$commd" --pid 4194000 --store "$db"
 sentence "a kernel thread" 1 'kernel thread' "$commd" --pid 2 --store "$db"
+if unshare -p -f true 2>/dev/null; then
+  # The numbers of that /proc are other processes.
+  sentence "/proc of another PID namespace" 1 'that of another PID namespace' unshare -p -f "$commd" --pid 1 --store "$db"
+  sentence "no /proc" 1 '/proc is not mounted' unshare -m sh -c 'umount -l /proc && exec "$@"' - "$commd" --store "$db" -- true
+fi
 sentence "pid that is no number" 2 "'12x'" "$commd" --pid 12x --store "$db"
 sentence "itself is no target: none named" 2 'name one target' "$commd" --store "$db"
 sentence "unknown option" 2 "frobnicate" "$commd" --frobnicate
