@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "label.h"
 #include "number.h"
 #include "survey_shares.h"
 
@@ -36,14 +37,6 @@ bool ctl_comparison_is_alike(const struct ctl_comparison *c)
 	       has_one_budget(a, b);
 }
 
-/* The name of a target without its number, which is another after each start. */
-static size_t name_length(const char *command)
-{
-	const char *pid = strstr(command, " (pid ");
-
-	return pid ? (size_t)(pid - command) : strlen(command);
-}
-
 /* Rates differ by what the estimator gets wrong at either rate of samples; counts by nothing. */
 static bool are_budgets_alike(const struct ctl_comparison *c)
 {
@@ -57,7 +50,7 @@ static bool are_programs_alike(const struct ctl_comparison *c)
 {
 	const char *a = c->report[0]->run->command, *b = c->report[1]->run->command;
 
-	return name_length(a) == name_length(b) && !strncmp(a, b, name_length(a));
+	return ctl_target_length(a) == ctl_target_length(b) && !strncmp(a, b, ctl_target_length(a));
 }
 
 /* CPUs that the target keeps busy; 0: not known. */

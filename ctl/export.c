@@ -19,14 +19,14 @@ struct exporter {
 	const char *name;
 	bool binary;
 	const char *by;
-	bool others_too, graded;
+	bool others_too, graded, empty_too;
 	int (*write)(const struct ctl_export *export, FILE *out, char **err);
 };
 
-#define EXPORTER_LINE(name, binary, by, others_too, graded, help) \
-	{#name, binary, by, others_too, graded, ctl_export_##name},
-#define EXPORTER_NAME(name, binary, by, others_too, graded, help) " " #name
-#define EXPORTER_OPTION(name, binary, by, others_too, graded, help) \
+#define EXPORTER_LINE(name, binary, by, others_too, graded, empty_too, help) \
+	{#name, binary, by, others_too, graded, empty_too, ctl_export_##name},
+#define EXPORTER_NAME(name, binary, by, others_too, graded, empty_too, help) " " #name
+#define EXPORTER_OPTION(name, binary, by, others_too, graded, empty_too, help) \
 	{#name, 0, NULL, OPTION_DOC | OPTION_NO_USAGE, help, 0},
 
 static const struct exporter exporters[] = {CTL_EXPORTERS(EXPORTER_LINE)};
@@ -153,7 +153,7 @@ int ctl_export(int argc, char **argv)
 		comm_reader_close(reader);
 		return ctl_error(code, err);
 	}
-	if (report->n_shown) {
+	if (report->n_shown || options.exporter->empty_too) {
 		code = write_out(&options, reader, report);
 	} else {
 		fprintf(stderr,

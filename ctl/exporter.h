@@ -47,22 +47,24 @@ struct ctl_export {
 };
 
 /*
- * EXPORTER(name, binary, by, others_too, graded, help); a binary format does not go to a terminal.  by: of the
+ * EXPORTER(name, binary, by, others_too, graded, empty_too, help); a binary format does not go to a terminal.  by: of the
  * report, unless the user says otherwise where others_too.  graded: it can say of each row how sure it is, so
- * it gets all of them.
+ * it gets all of them.  empty_too: it has something to say of a run of which no flow is confirmed.
  */
-#define CTL_EXPORTERS(EXPORTER)                                             \
-	EXPORTER(pprof, true, CTL_EXPORT_STACKS, false, true,               \
-		 "for go tool pprof, speedscope, Pyroscope: profile.proto") \
-	EXPORTER(collapsed, false, CTL_EXPORT_STACKS, false, false,         \
-		 "for flamegraph.pl, inferno, speedscope: stacks a line")   \
-	EXPORTER(perfetto, true, "thread", false, false,                    \
-		 "for ui.perfetto.dev: threads in the course of time")      \
-	EXPORTER(matrix, false, "thread", true, false,                      \
-		 "for spreadsheets and heat-map tools: CSV, writers in rows")
+#define CTL_EXPORTERS(EXPORTER)                                               \
+	EXPORTER(pprof, true, CTL_EXPORT_STACKS, false, true, false,          \
+		 "for go tool pprof, speedscope, Pyroscope: profile.proto")   \
+	EXPORTER(collapsed, false, CTL_EXPORT_STACKS, false, false, false,    \
+		 "for flamegraph.pl, inferno, speedscope: stacks a line")     \
+	EXPORTER(perfetto, true, "thread", false, false, false,               \
+		 "for ui.perfetto.dev: threads in the course of time")        \
+	EXPORTER(matrix, false, "thread", true, false, false,                 \
+		 "for spreadsheets and heat-map tools: CSV, writers in rows") \
+	EXPORTER(openmetrics, false, "role", false, false, true,              \
+		 "for Prometheus' node_exporter: gauges of the range, roles")
 
 /* 0 or -errno; *err as by the library.  That not all could be written to out shows in ferror(). */
-#define CTL_EXPORTER_DECLARE(name, binary, by, others_too, graded, help) \
+#define CTL_EXPORTER_DECLARE(name, binary, by, others_too, graded, empty_too, help) \
 	int ctl_export_##name(const struct ctl_export *export, FILE *out, char **err);
 CTL_EXPORTERS(CTL_EXPORTER_DECLARE)
 #undef CTL_EXPORTER_DECLARE

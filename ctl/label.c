@@ -226,3 +226,10 @@ void ctl_labels_deinit(struct ctl_labels *labels)
 	free(labels->text);
 	labels->text = NULL;
 }
+
+size_t ctl_target_length(const char *command)
+{
+	const char *pid = strstr(command, " (pid ");
+
+	return pid ? (size_t)(pid - command) : strlen(command);
+}

@@ -21,4 +21,7 @@ struct ctl_labels {
 int ctl_labels_init(struct ctl_labels *labels, const struct comm_report *report);
 void ctl_labels_deinit(struct ctl_labels *labels);
 
+/* How much of a run's command is the name of its target, without the number that is another after each start. */
+size_t ctl_target_length(const char *command);
+
 #endif
