@@ -249,7 +249,7 @@ E2E := $(wildcard tests/e2e/*.sh)
 CHECK_BUILD += $(addprefix $(O)/tests/e2e/,source_live source_bounds_live identity_live switch_window_live windows_live hotplug_live make_store known_accesses) $(O)/tests/vm/events $(O)/tests/soak/service $(O)/bench/storm
 CHECK_RUN += tests/soak/soak.sh
 # Scripts that attach to no program that runs: they may run beside those that do.
-CHECK_COMPUTE += $(addprefix tests/e2e/,consistent.sh html.sh packages.sh exact.sh exact_mapped.sh ctl.sh calls.sh completion.sh exact_strings.sh \
+CHECK_COMPUTE += $(addprefix tests/e2e/,consistent.sh html.sh metrics.sh packages.sh exact.sh exact_mapped.sh ctl.sh calls.sh completion.sh exact_strings.sh \
 	perfdata.sh advise.sh graph.sh report.sh against_exact.sh library.sh golden.sh exact_stopped.sh)
 
 # The daemon without its main(): a test or a benchmark drives the sources, unchanged.
@@ -294,12 +294,13 @@ test-%:
 
 programs-built: all $(UNIT) $(FUZZ) $(CHECK_BUILD)
 
-# What computes, the longest first, so that what the others take from its end is short; beside it, and before it where both want
-# a CPU, one after the other the virtual machines, which spin while they wait and so cost the more the longer they take, and
-# what attaches to programs.
+# What computes, the longest first, so that what the others take from its end is short; beside it the virtual machines and then
+# half of what attaches to programs, and beside both the other half, each one after the other.
+ATTACHES := $(filter-out $(CHECK_COMPUTE),$(E2E))
+HALF := $(shell expr $(words $(ATTACHES)) / 2)
 check-built: programs-built
 	@O=$(O) tests/run.sh $(O)/logs $(CHECK_COMPUTE) tests/static/tidy.sh tests/fuzz/corpus.sh $(filter-out %/tidy.sh,$(STATIC)) \
-		$(SLOW) $(filter-out $(SLOW),$(UNIT)) -- $(CHECK_RUN) $(filter-out $(CHECK_COMPUTE),$(E2E))
+		$(SLOW) $(filter-out $(SLOW),$(UNIT)) -- $(CHECK_RUN) $(wordlist $(HALF),999,$(ATTACHES)) -- $(filter-out $(wordlist $(HALF),999,$(ATTACHES)),$(ATTACHES))
 
 # Its output is one screen: what the build says goes into a file.  Without redis the demo goes on.
 demo: deps-build

@@ -4,8 +4,7 @@
 #   tests/run.sh LOGDIR PROGRAM... [-- PROGRAM...]...
 # One after the other; those behind each -- beside the others, since some tests compute and others
 # mostly wait.  What of the first has not begun when those behind a -- have ended is taken from
-# its end, so that all end together.  Those behind the last -- have CPUs first, where the kernel groups sessions
-# (sched(7), autogroup).
+# its end, so that all end together.
 # What failed in less than AGAIN_S seconds is run once more when all else has ended, and that result counts: most that
 # fail beside others only rest on a machine that keeps up.  The first failure is shown all the same.
 # A program speaks TAP ("ok 1 - name", "not ok 2 - name", "ok 3 # SKIP why") or
@@ -72,9 +71,7 @@ run() { # number, program
   log=$logs/${name//\//-}.log
   start=$SECONDS
   # In a session of its own: its own processes of low priority wait for each other, not for those of other tests.
-  # shellcheck disable=SC2016
-  setsid -w bash -c '{ echo "$1" >/proc/self/autogroup; } 2>/dev/null; exec timeout -k 10 "$2" "$3"' - \
-    $niceness "${TEST_TIMEOUT:-3600}" "$program" >"$log" 2>&1 </dev/null
+  setsid -w timeout -k 10 "${TEST_TIMEOUT:-3600}" "$program" >"$log" 2>&1 </dev/null
   code=$?
   times >"$log.times"
   cpu=$(cpu_seconds "$log.times")
@@ -138,7 +135,7 @@ beside() { # NUMBER PROGRAM...
   for program in "$@"; do one $((n += 1)) "$program"; done
   while n=$(take last); do one "$n" "${first[n - 1]}"; done
 }
-begun=${#first[@]} streams=() niceness=5
+begun=${#first[@]} streams=()
 while [ $# != 0 ]; do
   shift
   behind=()
@@ -147,9 +144,7 @@ while [ $# != 0 ]; do
     shift
   done
   [ ${#behind[@]} = 0 ] && continue
-  [ $# != 0 ] || niceness=0
   beside "$begun" "${behind[@]}" &
-  niceness=5
   streams+=($!)
   begun=$((begun + ${#behind[@]}))
 done

@@ -27,18 +27,6 @@ for streams in './a ./bad -- ./b' './a -- ./b ./bad -- ./c' './a -- ./b -- ./bad
   result $? "a failure is told: $streams"
 done
 
-# Whose session has CPUs first.
-if [ -w /proc/self/autogroup ]; then
-  for name in first between last; do
-    printf '#!/bin/sh\nsed "s/.* nice /%s /" /proc/self/autogroup >>"%s/nice"\necho "ok 1"\n' $name "$dir" >"$dir/$name"
-    chmod +x "$dir/$name"
-  done
-  run ./first -- ./between -- ./last && [ "$(sort nice | tr '\n' ' ')" = "between 5 first 5 last 0 " ]
-  result $? "what is behind the last mark has CPUs first"
-else
-  skip "what is behind the last mark has CPUs first" "this kernel does not group sessions"
-fi
-
 # Both VMs, of which one fails as FAILS and SECOND say: its parts, and whether the second time is better.
 mkdir vm && cp "$OLDPWD/tests/vm/check-vms.sh" "$OLDPWD/tests/vm/expected" vm
 cat >vm/run.sh <<'EOF'
