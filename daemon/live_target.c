@@ -38,12 +38,15 @@ int comm_live_target_choose(struct comm_live_target *live, const struct comm_opt
 		return comm_source_fail(err, -ENOENT,
 					"libcomm-alloc.so is not installed, which --alloc-sites "
 					"needs: see commd --doctor");
-	rc = comm_target_create(options->cgroup ? COMM_TARGET_CGROUP : COMM_TARGET_PIDS,
+	rc = comm_target_create(options->cgroup || options->container ? COMM_TARGET_CGROUP
+								      : COMM_TARGET_PIDS,
 				!options->no_follow, &live->target);
 	if (rc)
 		return comm_source_fail(err, rc, "cannot set up the target: %s", strerror(-rc));
 	if (options->cgroup)
 		rc = comm_target_set_cgroup(live->target, options->cgroup, err);
+	else if (options->container)
+		rc = comm_target_set_container(live->target, options->container, err);
 	else if (options->command)
 		rc = comm_target_spawn(live->target, options->command, &collectors,
 				       &live->command_pid, err);
@@ -64,6 +67,8 @@ void comm_live_target_name(struct comm_live_target *live, const struct comm_opti
 					      *arg);
 	} else if (options->cgroup) {
 		snprintf(text, sizeof(text), "cgroup %s", options->cgroup);
+	} else if (options->container) {
+		snprintf(text, sizeof(text), "container %s", options->container);
 	} else {
 		n = comm_inspect_live_command(processes, (uint32_t)options->pid[0], text,
 					      sizeof(text) - 1);

@@ -22,6 +22,7 @@ enum { NAMES_BYTES = 256 };
 
 enum {
 	OPT_CGROUP = 0x100,
+	OPT_CONTAINER,
 	OPT_SOURCE,
 	OPT_OVERHEAD,
 	OPT_OVERHEAD_FLOOR,
@@ -58,6 +59,8 @@ static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "What to profile:", 1},
 	{"pid", 'p', "PID", 0, "Attach to a running process; may be repeated", 1},
 	{"cgroup", OPT_CGROUP, "PATH", 0, "Attach to all processes of a control group (v2)", 1},
+	{"container", OPT_CONTAINER, "ID", 0,
+	 "Attach to all processes of a container: its ID as docker, podman or crictl list it", 1},
 	{"no-follow", OPT_NO_FOLLOW, NULL, 0, "Leave out processes that the target forks", 1},
 	{"no-collectors", OPT_NO_COLLECTORS, NULL, 0,
 	 "Leave the environment of COMMAND as it is: OpenMP's, ITT's and NVTX's marks are not seen",
@@ -310,8 +313,9 @@ static void want_frame_probe(struct argp_state *state, const char *text,
 /* Checks what a live run needs: one target, and a budget or a rate but not both. */
 static void check_live(struct argp_state *state, const struct comm_options *opt)
 {
-	if (!!opt->n_pids + !!opt->cgroup + !!opt->command != 1)
-		wrong(state, "name one target: --pid PID, --cgroup PATH or -- COMMAND");
+	if (!!opt->n_pids + !!opt->cgroup + !!opt->container + !!opt->command != 1)
+		wrong(state, "name one target: --pid PID, --cgroup PATH, --container ID or -- "
+			     "COMMAND");
 	if (opt->rate_hz > 0 && opt->overhead > 0)
 		wrong(state, "give --overhead or --rate, not both");
 	if (opt->delay_ns == UINT64_MAX && !opt->control)
@@ -329,7 +333,7 @@ static void check_file(struct argp_state *state, const struct comm_options *opt)
 		wrong(state, "--region-probe is for live runs");
 	if (opt->probes.frame.path)
 		wrong(state, "--frame-probe is for live runs");
-	if (opt->n_pids || opt->cgroup || opt->command || opt->record)
+	if (opt->n_pids || opt->cgroup || opt->container || opt->command || opt->record)
 		wrong(state, "%s:%s goes with no target and no --record", opt->source->name,
 		      opt->source->arg);
 }
@@ -439,6 +443,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (!*arg)
 			wrong(state, "--cgroup wants a path, not ''; '/' is the root's");
 		opt->cgroup = arg;
+		break;
+	case OPT_CONTAINER:
+		if (!*arg)
+			wrong(state, "--container wants an ID, not ''");
+		opt->container = arg;
 		break;
 	case OPT_SOURCE:
 		want_source(state, arg, opt);

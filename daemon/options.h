@@ -19,6 +19,7 @@ struct comm_options {
 	pid_t pid[COMM_PIDS_MAX];
 	int n_pids;
 	const char *cgroup;		   /* path below the mount point, or absolute */
+	const char *container;		   /* ID or name, as of container.h */
 	const struct comm_source *source;  /* of comm_sources[], or comm_source_auto */
 	const char *source_arg;		   /* behind the colon of its name, "" when none */
 	double overhead;		   /* share; 0 when a rate was given */

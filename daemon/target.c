@@ -16,6 +16,7 @@
 
 #include "clock.h"
 #include "collectors.h"
+#include "container.h"
 #include "priority.h"
 #include "source.h"
 
@@ -380,6 +381,21 @@ int comm_target_set_cgroup(struct comm_target *target, const char *path, char **
 	rc = target->cgroup ? hold_cgroup(target) : -ENOMEM;
 	return rc ? comm_source_fail(err, rc, "cannot read %s/cpu.stat: %s", real, strerror(-rc))
 		  : 0;
+}
+
+int comm_target_set_container(struct comm_target *target, const char *id, char **err)
+{
+	char mount[2048], *path = NULL;
+	int rc = cgroup_mount(mount, sizeof(mount));
+
+	if (rc)
+		return comm_source_fail(
+			err, rc, "no cgroup v2 hierarchy is mounted (see 'mount -t cgroup2')");
+	rc = comm_container_find(mount, id, &path, err);
+	if (!rc)
+		rc = comm_target_set_cgroup(target, path, err);
+	free(path);
+	return rc;
 }
 
 int comm_target_follow_cgroup(struct comm_target *target)

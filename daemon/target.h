@@ -32,6 +32,8 @@ void comm_target_destroy(struct comm_target *target);
 int comm_target_add_pid(struct comm_target *target, uint32_t pid, char **err);
 /* A directory of the cgroup v2 hierarchy, or its path below the mount. */
 int comm_target_set_cgroup(struct comm_target *target, const char *path, char **err);
+/* That of a container (container.h). */
+int comm_target_set_container(struct comm_target *target, const char *id, char **err);
 /*
  * When the cgroup has been removed, takes the next one of its path, as a service has that is
  * started again: the id is another then, not the level.  0: it is there as before; 1: the

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../tap.bash"
 kernels=$O/tests/truth/truth-kernels
 undo() {
-  [ -d "/sys/fs/cgroup/commprof-test" ] && rmdir /sys/fs/cgroup/commprof-test
+  for _ in $(seq 100); do [ -d "${hierarchy:-/none}${group:-/none}" ] && ! rmdir "$hierarchy$group" || break; sleep 0.1; done 2>/dev/null
 }
 [ "$(id -u)" = 0 ] || skip_all "needs root to attach"
 
@@ -104,14 +104,21 @@ r=$(recall "$dir/ring.csv" "$dir/nobpf.json")
 [ $code = 0 ] && [ "$r" = 1 ] && ok "without BPF" || not_ok "without BPF" "exit status $code, recall $r"
 check "without BPF: the run says so" jq -e '.run.notes | test("BPF")' "$dir/nobpf.json"
 
-if [ -f /sys/fs/cgroup/cgroup.procs ] && mkdir /sys/fs/cgroup/commprof-test 2>/dev/null; then
-  kernel ring 4
-  echo $target >/sys/fs/cgroup/commprof-test/cgroup.procs
-  profile "$dir/cgroup.db" 200 --cgroup /commprof-test --overhead 5
-  end_kernel
-  "$commctl" report --json --min-share 0 --top 0 --store "$dir/cgroup.db" >"$dir/cgroup.json"
-  r=$(recall "$dir/ring.csv" "$dir/cgroup.json")
-  [ "$r" = 1 ] && ok "by cgroup" || not_ok "by cgroup" "recall $r"
+# Named as a runtime of containers names one.
+group=/docker-$(printf 'c0ffee%058x' $$).scope
+hierarchy=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+if [ -f "$hierarchy/cgroup.procs" ] && mkdir "$hierarchy$group" 2>/dev/null; then
+  for by in "--cgroup $group" "--container docker://${group:8:64}"; do
+    kernel ring 4
+    echo $target >"$hierarchy$group/cgroup.procs"
+    # shellcheck disable=SC2086 # an option and its value
+    profile "$dir/cgroup.db" 200 $by --overhead 5
+    end_kernel
+    "$commctl" report --json --min-share 0 --top 0 --store "$dir/cgroup.db" >"$dir/cgroup.json"
+    r=$(recall "$dir/ring.csv" "$dir/cgroup.json")
+    [ "$r" = 1 ] && ok "by ${by%% *}" || not_ok "by ${by%% *}" "recall $r"
+    rm "$dir"/cgroup.db*
+  done
 else
   skip "by cgroup" "no writable cgroup v2 hierarchy"
 fi

@@ -31,6 +31,7 @@ static int made_gettime(clockid_t clock, struct timespec *ret)
 #define clock_getcpuclockid made_getcpuclockid
 #define clock_gettime made_gettime
 #include "../../daemon/collectors.c"
+#include "../../daemon/container.c"
 #include "../../daemon/priority.c"
 #include "../../daemon/target.c"
 
