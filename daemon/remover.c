@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <sqlite3.h>
@@ -29,7 +30,8 @@ enum {
 	SOCKET,
 	DIRECTORY,
 	NOGROUP = 65534,
-	ANSWER_S = 10, /* so long it is waited for, as it may have been stopped, or have no CPU */
+	/* So long it is waited for, since it may have no CPU; each second it is seen whether it is stopped. */
+	ANSWER_S = 10,
 };
 
 static const char *const suffixes[] = {"-wal", "-shm", "-ballast", "-journal"};
@@ -47,7 +49,8 @@ static const struct comm_seccomp_rule calls[] = {
 static const struct comm_seccomp_list list = {calls, sizeof(calls) / sizeof(*calls), {NULL}};
 
 static int socket_fd = -1; /* to the remover */
-static bool is_gone;	   /* it was asked and did not answer */
+static pid_t remover_pid;
+static bool is_gone; /* it was asked and did not answer */
 static char base[NAME_MAX + 1];
 
 /*
@@ -113,7 +116,7 @@ static int above(int fd)
 
 int comm_remover_start(const char *store_path)
 {
-	const struct timeval patience = {.tv_sec = ANSWER_S};
+	const struct timeval patience = {.tv_sec = 1};
 	const char *slash = strrchr(store_path, '/');
 	char copy[PATH_MAX], *path;
 	int ends[2], directory, err = 0;
@@ -149,14 +152,23 @@ int comm_remover_start(const char *store_path)
 	}
 	setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	socket_fd = ends[0];
+	remover_pid = pid;
 	return 0;
+}
+
+static bool is_stopped(void)
+{
+	siginfo_t info = {0};
+
+	return !waitid(P_PID, (id_t)remover_pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) &&
+	       info.si_pid;
 }
 
 /* A late answer would be taken for that of the next question: then there is no next. */
 static int ask(uint8_t which)
 {
+	int err, waited_s = 0;
 	ssize_t n;
-	int err;
 
 	is_gone = true;
 	if (send(socket_fd, &which, sizeof(which), MSG_NOSIGNAL) != sizeof(which))
@@ -164,7 +176,8 @@ static int ask(uint8_t which)
 	/* With a limit of time no signal handler has it go on by itself. */
 	do
 		n = recv(socket_fd, &err, sizeof(err), 0);
-	while (n < 0 && errno == EINTR);
+	while (n < 0 &&
+	       (errno == EINTR || (errno == EAGAIN && ++waited_s < ANSWER_S && !is_stopped())));
 	is_gone = n != sizeof(err);
 	if (!is_gone)
 		return err;
