@@ -188,7 +188,7 @@ $(O)/bench/%: bench/%.c $(O)/libcomm.a
 	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_tests) $(LF) $< $(O)/libcomm.a -o $@ $(LIBS_libcomm) -lpthread
 
 # The exact source, the kernel module and the libraries that programs load have rules of their own.
--include exact/exact.mk kmod/kmod.mk tests/truth/truth.mk collect/collect.mk alloc/alloc.mk
+-include exact/exact.mk kmod/kmod.mk tests/truth/truth.mk collect/collect.mk alloc/alloc.mk python/python.mk
 
 FUZZ := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 
@@ -250,7 +250,7 @@ CHECK_BUILD += $(addprefix $(O)/tests/e2e/,source_live source_bounds_live identi
 CHECK_RUN += tests/soak/soak.sh
 # Scripts that attach to no program that runs: they may run beside those that do.
 CHECK_COMPUTE += $(addprefix tests/e2e/,consistent.sh html.sh metrics.sh packages.sh exact.sh exact_mapped.sh ctl.sh calls.sh completion.sh exact_strings.sh \
-	perfdata.sh advise.sh graph.sh report.sh against_exact.sh library.sh golden.sh exact_stopped.sh)
+	perfdata.sh advise.sh graph.sh report.sh against_exact.sh library.sh python.sh golden.sh exact_stopped.sh)
 
 # The daemon without its main(): a test or a benchmark drives the sources, unchanged.
 $(O)/bench/rings: bench/rings.c $(filter-out %/main.o,$(DAEMON_O)) $(O)/kmod-user/reader.o $(O)/libcomm.a
@@ -427,6 +427,7 @@ make check-debug-kernel   them under KASAN, lockdep, kmemleak and UBSAN; soak-km
 make mutants          whether its tests see it broken in each way of tests/vm/mutants
 make bench-kmod       what a sample costs, in instructions; compare-sources: errors at equal overhead, in the VM
 make install-collect install-alloc   the libraries that programs load
+make install-python   the Python package; uninstall-python; make wheel: into $(O)/wheel; make python: its declarations, after a change of comm.h
 endef
 export HELP
 

@@ -36,7 +36,7 @@ check "make dist has what is committed" same "$(git ls-tree -r --name-only HEAD 
 check "and is the same again" cmp "$dir/one/$tar" "$dir/two/$tar"
 
 if command -v rpmspec >"$dir/out"; then
-  check "packages of the RPM spec" same "$(printf "commprof%s $version\n" '' -devel -exact -libs)" \
+  check "packages of the RPM spec" same "$(printf "%s $version\n" commprof{,-devel,-exact,-libs} python3-commprof)" \
     "$(rpmspec -q --qf '%{name} %{version}\n' packaging/commprof.spec | sort)"
 else
   skip "packages of the RPM spec" "rpmspec is not installed"
@@ -55,9 +55,12 @@ if O=$O packaging/deb.sh "$tree" -b -nc >"$dir/log" 2>&1; then ok "packages are 
 fi
 check "of what is built, without compiling" none "$(grep -E '^  (CC|BPF|LD|AR) ' "$dir/log")"
 cd "$dir/deb" || exit 1
-deb() { echo "$dir/deb/$1_${revision}_${2:-amd64}.deb"; }
+deb() { # PACKAGE [ARCHITECTURE]
+  case $1 in python3-*) set -- "$1" all ;; esac
+  echo "$dir/deb/$1_${revision}_${2:-amd64}.deb"
+}
 check "these packages" same "$(printf '%s\n' commprof{,-dbgsym,-exact}"_${revision}_amd64.deb" \
-  "commprof-dkms_${revision}_all.deb" libcommprof{-dev,0,0-dbgsym}"_${revision}_amd64.deb" | sort)" "$(printf '%s\n' *.deb | sort)"
+  {commprof-dkms,python3-commprof}"_${revision}_all.deb" libcommprof{-dev,0,0-dbgsym}"_${revision}_amd64.deb" | sort)" "$(printf '%s\n' *.deb | sort)"
 # Of the sources, too
 mkdir "$dir/source"
 cp "$dir/one/$tar" "$dir/source/commprof_$version.orig.tar.gz"
@@ -83,6 +86,7 @@ has libcommprof0 amd64 $lib/libcommprof.so.0 $doc/libcommprof0/changelog.gz
 # shellcheck disable=SC2046 # names without blanks
 has libcommprof-dev amd64 usr/include/comm/{accesses,comm,mark,version}.h $lib/libcommprof.{a,so} $lib/pkgconfig/commprof.pc \
   $(cd "$OLDPWD" && printf 'usr/share/commprof/%s\n' bindings/*) usr/share/man/man3/commprof.3.gz $doc/libcommprof-dev/changelog.gz
+has python3-commprof all usr/lib/python3/dist-packages/commprof/{__init__.py,_abi.py,_library.py,py.typed} $doc/python3-commprof/changelog.gz
 # shellcheck disable=SC2046 # names without blanks
 has commprof-dkms all $(cd "$OLDPWD/kmod" && printf "usr/src/commprof-$version/%s\n" ./*.[ch] Kbuild dkms.conf probe/* uapi/* | sed 's#/\./#/#') \
   $doc/commprof-dkms/changelog.gz
@@ -106,7 +110,7 @@ touch "$root/var/lib/dpkg/status"
 in_root() { dpkg --root="$root" --force-script-chrootless --force-depends --log="$dir/dpkg.log" "$@"; }
 left() { find "$root" -mindepth 1 ! -path "$root/var/lib/dpkg*" -printf '%P\n' | grep -vxE 'etc(/(passwd|group|shadow|gshadow)-?|/\.pwd\.lock)?' | sort; }
 before=$(left)
-packages=(commprof commprof-exact libcommprof0 libcommprof-dev)
+packages=(commprof commprof-exact libcommprof0 libcommprof-dev python3-commprof)
 check "they are installed" in_root -i $(for package in "${packages[@]}"; do deb "$package"; done)
 check "with a user of its own" grep -q ^commprof: "$root/etc/passwd"
 check "and a folder for stores that others cannot read" same "750 commprof" "$(stat -c %a "$root/var/lib/commprof") $(
@@ -119,6 +123,12 @@ for program in commd commctl; do
 done
 check "commd writes a store" run commd -q --source replay:tests/golden/migratory.rec --store "$root/var/lib/commprof/a.db"
 check "commctl reads it" run commctl report --store "$root/var/lib/commprof/a.db"
+python() {
+  env -u PYTHONDONTWRITEBYTECODE LD_LIBRARY_PATH="$root/$lib" PYTHONPATH="$root/usr/lib/python3/dist-packages" python3 "$@"
+}
+check "Python reads it" python -B -c 'import sys, commprof
+assert commprof.Store(sys.argv[1]).runs() and commprof.__version__ == sys.argv[2] and commprof.__file__.startswith(sys.argv[3])' \
+  "$root/var/lib/commprof/a.db" "$version" "$root/"
 if command -v valgrind >"$dir/out"; then
   check "an exact run has its tool" run commd -q --source exact --store "$dir/exact.db" -- ls "$dir"
 else
@@ -135,6 +145,7 @@ ln -s /lib/systemd/system/commd@.service "$root/etc/systemd/system/multi-user.ta
 installed=$(left)
 check "they are upgraded" in_root -i "$dir"/*.deb
 check "which takes and brings no file, and keeps the store" same "$installed" "$(left)"
+check "Python compiles what root imports" python -c 'import commprof'
 check "they are removed" in_root -r "${packages[@]}"
 check "the store and the configuration are still there" same "$(grep -E '^(etc|var)' <<<"$installed")" "$(left | grep -E '^(etc|var)')"
 check "they are purged" in_root -P "${packages[@]}"
