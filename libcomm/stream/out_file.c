@@ -22,16 +22,16 @@ enum {
 	PATIENCE_NS = NS_PER_S, /* of who destroys a file whose end nobody waited for */
 };
 
-struct block {
+struct out_block {
 	size_t n; /* 0: to look at the file */
 	char data[];
 };
 
 struct comm_out_file {
 	int fd;
-	struct block *filling;
+	struct out_block *filling;
 	/* A ring of one who puts and one who takes; NULL behind the last one put: to end. */
-	struct block *slot[BLOCKS_MAX];
+	struct out_block *slot[BLOCKS_MAX];
 	sem_t there, is_up, is_down;
 	pthread_t thread;
 	bool is_started, is_over;
@@ -107,7 +107,7 @@ static int write_all(struct comm_out_file *file, const char *data, size_t n)
 	return 0;
 }
 
-static void write_block(struct comm_out_file *file, struct block *block)
+static void write_block(struct comm_out_file *file, struct out_block *block)
 {
 	int error = file->error;
 
@@ -125,7 +125,7 @@ static void *serve(void *arg)
 
 	sem_post(&file->is_up);
 	for (;;) {
-		struct block *block;
+		struct out_block *block;
 
 		while (sem_wait(&file->there))
 			;
@@ -183,7 +183,7 @@ static uint64_t waiting(const struct comm_out_file *file)
 /* The block that is filled goes to the thread, or is written at once. */
 static int hand_over(struct comm_out_file *file)
 {
-	struct block *block = file->filling;
+	struct out_block *block = file->filling;
 
 	if (!file->is_started) {
 		write_block(file, block);
@@ -201,7 +201,7 @@ static int fill(struct comm_out_file *file)
 {
 	if (file->filling)
 		return 0;
-	file->filling = malloc(sizeof(struct block) + BLOCK_BYTES);
+	file->filling = malloc(sizeof(struct out_block) + BLOCK_BYTES);
 	if (!file->filling)
 		return refuse(file, ENOMEM);
 	file->filling->n = 0;
