@@ -49,9 +49,9 @@ static void family(const struct metrics *m, const char *name, const char *unit, 
 	fprintf(m->out, "# HELP commprof_%s %s\n", name, help);
 }
 
-/* Labels besides the target's, name and text in turn, NULL behind the last. */
+/* Labels besides the target's, name and text in turn, NULL behind the last; and which end of an interval, or NULL. */
 static void sample(const struct metrics *m, const char *name, const char *const *labels,
-		   double value)
+		   const char *bound, double value)
 {
 	fprintf(m->out, "commprof_%s{", name);
 	label(m, "target", m->target);
@@ -59,6 +59,8 @@ static void sample(const struct metrics *m, const char *name, const char *const 
 		putc(',', m->out);
 		label(m, labels[0], labels[1]);
 	}
+	if (bound)
+		fprintf(m->out, ",bound=\"%s\"", bound);
 	fprintf(m->out, "} %.10g\n", value);
 }
 
@@ -66,26 +68,15 @@ static void one(const struct metrics *m, const char *name, const char *unit, con
 		double value)
 {
 	family(m, name, unit, help);
-	sample(m, name, NULL, value);
+	sample(m, name, NULL, NULL, value);
 }
 
-/* With its bounds as labels: a gauge that has no interval would be taken for exact. */
+/* Both ends: a gauge that has no interval would be taken for exact. */
 static void interval(const struct metrics *m, const char *name, const char *const *labels,
 		     double low, double high)
 {
-	const char *all[8];
-	size_t n = 0;
-
-	while (labels && labels[n]) {
-		all[n] = labels[n];
-		n++;
-	}
-	all[n++] = "bound";
-	all[n + 1] = NULL;
-	all[n] = "low";
-	sample(m, name, all, low);
-	all[n] = "high";
-	sample(m, name, all, high);
+	sample(m, name, labels, "low", low);
+	sample(m, name, labels, "high", high);
 }
 
 static void cost(const struct metrics *m, const struct comm_report *report)
@@ -108,7 +99,7 @@ static void cost(const struct metrics *m, const struct comm_report *report)
 		const char *labels[] = {"cause", loss->cause, "spared", loss->spared ? "yes" : "no",
 					NULL};
 
-		sample(m, "lost", labels, (double)loss->n);
+		sample(m, "lost", labels, NULL, (double)loss->n);
 	}
 }
 
