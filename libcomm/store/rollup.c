@@ -395,7 +395,26 @@ int comm_rollup_finish(struct comm_rollup *rollup)
 	return ret;
 }
 
-/* Deletes the parts of the oldest slice of level + 1 that still has parts in the store. */
+/* Deletes all slices up to a level inside [start_ns, end_ns). */
+static int64_t drop_up_to(struct comm_rollup *rollup, int64_t run, int most, uint64_t start_ns,
+			  uint64_t end_ns)
+{
+	int64_t dropped = 0;
+
+	for (int level = 0; level <= most; level++) {
+		int64_t n = drop_inside(rollup, run, level, start_ns, end_ns);
+
+		if (n < 0)
+			return n;
+		dropped += n;
+	}
+	return dropped;
+}
+
+/*
+ * Deletes the parts of the oldest slice of level + 1 that still has parts in the store.  These may be of
+ * any lower level: the sum of a single part is not written.
+ */
 static int64_t drop_repeated(struct comm_rollup *rollup, int level)
 {
 	struct victim victim;
@@ -406,7 +425,7 @@ static int64_t drop_repeated(struct comm_rollup *rollup, int level)
 	if (sqlite3_prepare_v2(rollup->db,
 			       "SELECT w.run, w.id, w.start_ns, w.end_ns FROM slice w"
 			       " WHERE w.level = ?1 + 1 AND EXISTS (SELECT 1 FROM slice p"
-			       "  WHERE p.level = ?1 AND p.run = w.run"
+			       "  WHERE p.level <= ?1 AND p.run = w.run"
 			       "  AND p.start_ns >= w.start_ns AND p.start_ns < w.end_ns)"
 			       " ORDER BY w.run, w.start_ns LIMIT 1",
 			       -1, &stmt, NULL) != SQLITE_OK)
@@ -415,7 +434,7 @@ static int64_t drop_repeated(struct comm_rollup *rollup, int level)
 	err = collect(rollup->db, stmt, &victim, 1, &n);
 	if (err || !n)
 		return err;
-	return drop_inside(rollup, victim.run, level, victim.start_ns, victim.end_ns);
+	return drop_up_to(rollup, victim.run, level, victim.start_ns, victim.end_ns);
 }
 
 static int exec_run(sqlite3 *db, const char *sql, int64_t run, uint64_t value)
@@ -499,8 +518,8 @@ static int64_t drop_old_run(struct comm_rollup *rollup)
 static int64_t drop_oldest(struct comm_rollup *rollup)
 {
 	struct victim victim;
-	int64_t dropped = 0, n_level;
 	sqlite3_stmt *stmt;
+	int64_t dropped;
 	size_t n;
 	int err;
 
@@ -513,12 +532,10 @@ static int64_t drop_oldest(struct comm_rollup *rollup)
 	err = collect(rollup->db, stmt, &victim, 1, &n);
 	if (err || !n)
 		return err;
-	for (int level = 0; level <= COMM_ROLLUP_LEVELS; level++) {
-		n_level = drop_inside(rollup, rollup->run, level, victim.start_ns, victim.end_ns);
-		if (n_level < 0)
-			return n_level;
-		dropped += n_level;
-	}
+	dropped =
+		drop_up_to(rollup, rollup->run, COMM_ROLLUP_LEVELS, victim.start_ns, victim.end_ns);
+	if (dropped < 0)
+		return dropped;
 	/* Deleted slices whose sum is still in memory will be stored with it: no time is lost. */
 	if (rollup->open[0].parts && victim.start_ns >= rollup->open[0].info.start_ns)
 		return dropped;

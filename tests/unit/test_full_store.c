@@ -41,7 +41,7 @@ static void test_quota(void **state)
 }
 
 /* Slices that wide ones repeat are deleted first: only detail is lost. */
-static void test_quota_takes_detail_first(void **state)
+static void detail_goes_first(uint64_t rollup_ns)
 {
 	struct comm_store_config c = config();
 	struct comm_edge edges[1000];
@@ -50,8 +50,8 @@ static void test_quota_takes_detail_first(void **state)
 	struct comm_query q = {.size = sizeof(q), .self = true};
 	double sum = 0;
 
-	(void)state;
 	c.quota_bytes = 8 << 20;
+	c.rollup_ns = rollup_ns;
 	store = open_store(&c);
 	begin(store);
 	for (int i = 0; i < 400; i++) {
@@ -65,6 +65,19 @@ static void test_quota_takes_detail_first(void **state)
 	assert_true(report->run->slices < 300);
 	assert_true(report->read_bytes - report->unwritten_bytes == sum);
 	comm_report_free(report);
+}
+
+static void test_quota_takes_detail_first(void **state)
+{
+	(void)state;
+	detail_goes_first(config().rollup_ns);
+}
+
+/* Of slices as long as the first that they would be summed in, which are parts of the next. */
+static void test_quota_takes_long_slices_first(void **state)
+{
+	(void)state;
+	detail_goes_first(SECOND);
 }
 
 /* A slice alone larger than the quota: refused, and nothing else is hurt. */
@@ -168,6 +181,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_quota),
 		TEST(test_quota_takes_detail_first),
+		TEST(test_quota_takes_long_slices_first),
 		TEST(test_slice_larger_than_quota),
 		TEST(test_disk_full),
 	};
