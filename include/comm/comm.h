@@ -245,6 +245,7 @@ enum comm_node_kind {
 	COMM_NODE_NAMED, /* any other kind, named by kind_name: only the name is set */
 };
 
+/* Two other structs begin with one, so this one never grows. */
 struct comm_node {
 	char id[16]; /* unique in a report: "t12", "f7" */
 	enum comm_node_kind kind;
