@@ -10,6 +10,7 @@
 enum {
 	ROLLUP_FACTOR_HOUR = 60,
 	ROLLUP_FACTOR_DAY = 1440,
+	ROLLUP_ATTEMPTS = 4,
 	/* Slices deleted per query. */
 	ROLLUP_BATCH = 256,
 };
@@ -205,6 +206,20 @@ static int fold(struct comm_rollup_open *open, size_t keep, size_t more_than)
 static int sum(struct comm_rollup *rollup, int level, const struct comm_slice_info *info,
 	       const struct comm_edge *edges, size_t n);
 
+static int write_wide(struct comm_rollup *rollup, int level)
+{
+	struct comm_rollup_open *open = &rollup->open[level];
+	int err = begin(rollup->db);
+
+	if (err)
+		return err;
+	err = comm_rows_put(&rollup->rows, rollup->run, level + 1, &open->info, open->cells.edge,
+			    open->cells.n, NULL);
+	if (!err && level == 0)
+		err = expire(rollup, open->info.end_ns);
+	return end(rollup->db, err);
+}
+
 /* Writes the slice being summed at a level to the store, and adds it to the next level. */
 static int close_level(struct comm_rollup *rollup, int level)
 {
@@ -238,13 +253,11 @@ static int close_level(struct comm_rollup *rollup, int level)
 	/* The sum of one part would be a copy of it: do not write it. */
 	if (!err && open->parts > 1) {
 		comm_edge_table_sort(&open->cells);
-		err = begin(rollup->db);
-		if (!err) {
-			err = comm_rows_put(&rollup->rows, rollup->run, level + 1, &open->info,
-					    open->cells.edge, open->cells.n, NULL);
-			if (!err && level == 0)
-				err = expire(rollup, open->info.end_ns);
-			err = end(rollup->db, err);
+		for (int i = 0; i < ROLLUP_ATTEMPTS; i++) {
+			err = write_wide(rollup, level);
+			if (err != -ENOSPC || !rollup->make_room ||
+			    !rollup->make_room(rollup->ctx, i, ((int64_t)open->cells.n + 1) << i))
+				break;
 		}
 	}
 	/* The next level gets the sum even if this level could not be written. */

@@ -34,8 +34,14 @@ struct comm_rollup_open {
 	uint32_t parts;
 };
 
+/* Makes room for so many rows; attempts count from 0.  False: there is none to be made. */
+typedef bool comm_rollup_room_fn(void *ctx, int attempt, int64_t want);
+
 struct comm_rollup {
 	sqlite3 *db;
+	comm_rollup_room_fn
+		*make_room; /* the user's, outside of transactions; may call the function below */
+	void *ctx;
 	struct comm_rows rows;
 	uint32_t row_cap;
 	uint64_t detail_ns;
@@ -52,7 +58,8 @@ void comm_rollup_deinit(struct comm_rollup *rollup);
 void comm_rollup_begin(struct comm_rollup *rollup, int64_t run, uint64_t start_ns);
 /*
  * Sums a slice that was committed, and writes the wide slices that it completes.
- * On an error a wide slice is missing and its parts are kept; no data is lost.
+ * Room for these is made as for any other slice: one that is missing would leave its parts, which nothing repeats,
+ * in the place of older data.  On another error it is missing; no data is lost.
  */
 int comm_rollup_add(struct comm_rollup *rollup, const struct comm_slice_info *info,
 		    const struct comm_edge *edges, size_t n);

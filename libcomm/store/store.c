@@ -365,8 +365,9 @@ static bool is_disk_low(const struct comm_store *store)
  * but have no place in the file yet; and a file that grows no more, or the log
  * fills with pages that have no place again.
  */
-static bool make_room(struct comm_store *store, int attempt, int64_t want)
+static bool make_room(void *ctx, int attempt, int64_t want)
 {
+	struct comm_store *store = ctx;
 	bool checked = checkpoint(store);
 	int64_t dropped;
 
@@ -486,6 +487,8 @@ int comm_store_begin_run(struct comm_store *store, const struct comm_run_info *i
 	comm_run_budget_begin(&store->budget, info->overhead_limit, info->floor);
 	comm_dictionary_begin(&store->dict, begin.run);
 	comm_rollup_begin(&store->rollup, begin.run, info->start_ns);
+	store->rollup.make_room = make_room;
+	store->rollup.ctx = store;
 	reserve_log(store);
 	if (!store->ballast.is_loaded)
 		comm_ballast_load(&store->ballast, store->file.name);
@@ -589,19 +592,12 @@ static void keep(struct comm_store *store, const struct comm_slice_info *info)
 	kept->unwritten.end = kept->written.end = NULL;
 }
 
-/*
- * Slices that were written are safe; a wide slice that cannot be written costs readers
- * time, not data, and room for it is made like for any other.
- */
+/* Slices that were written are safe; a wide slice that cannot be written costs readers time, not data. */
 static void roll_up(struct comm_store *store, const struct comm_slice_info *info,
 		    const struct comm_edge *edges, size_t n_edges)
 {
-	int err;
-
 	begin_task(store);
-	err = comm_rollup_add(&store->rollup, info, edges, n_edges);
-	if (err == -ENOSPC)
-		make_room(store, 1, (int64_t)n_edges + 1);
+	(void)comm_rollup_add(&store->rollup, info, edges, n_edges);
 }
 
 static void roll_up_kept(struct comm_store *store)

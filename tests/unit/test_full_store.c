@@ -80,6 +80,31 @@ static void test_quota_takes_long_slices_first(void **state)
 	detail_goes_first(SECOND);
 }
 
+/* A sum that was not written would leave its parts, which then are in the place of older data for good. */
+static void test_quota_has_room_for_sums(void **state)
+{
+	struct comm_store_config c = config();
+	struct comm_edge edges[300];
+	struct comm_store *store;
+
+	(void)state;
+	c.quota_bytes = 2 << 20;
+	c.rollup_ns = 10 * SECOND;
+	store = open_store(&c);
+	begin(store);
+	for (int i = 0; i < 1000; i++) {
+		fill(edges, 300, i);
+		assert_int_equal(write_at(store, i, edges, 300), 0);
+	}
+	assert_true(query("SELECT deleted_ns FROM run") > 0 ||
+		    query("SELECT count(*) FROM slice WHERE level = 0") < 1000);
+	assert_true(query("SELECT count(*) FROM slice p WHERE level = 0"
+			  " AND start_ns < (SELECT max(end_ns) FROM slice WHERE level = 1)"
+			  " AND NOT EXISTS (SELECT 1 FROM slice w WHERE w.level > 0"
+			  "  AND w.start_ns <= p.start_ns AND w.end_ns > p.start_ns)") == 0);
+	comm_store_close(store);
+}
+
 /* A slice alone larger than the quota: refused, and nothing else is hurt. */
 static void test_slice_larger_than_quota(void **state)
 {
@@ -182,6 +207,7 @@ int main(void)
 		TEST(test_quota),
 		TEST(test_quota_takes_detail_first),
 		TEST(test_quota_takes_long_slices_first),
+		TEST(test_quota_has_room_for_sums),
 		TEST(test_slice_larger_than_quota),
 		TEST(test_disk_full),
 	};
