@@ -24,7 +24,7 @@ told() {
 run() {
   local turn_ns
   rm -f "$dir"/s.db*
-  "$commd" -q "$@" --slice 500ms --store "$dir/s.db" -- "$dir/silent" 4 >"$dir/turn" 2>>"$dir/rows" && [ -s "$dir/turn" ] || return
+  "$commd" -q "$@" --slice 500ms --store "$dir/s.db" -- "$dir/silent" 5 >"$dir/turn" 2>>"$dir/rows" && [ -s "$dir/turn" ] || return
   turn_ns=$(($(tail -n 1 "$dir/turn") - $(sqlite3 "$dir/s.db" "SELECT start_ns FROM run")))
   # A range is widened to whole slices.
   first=$(told first second --to=$((turn_ns / 1000000 - 1500))ms)
