@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Prints commprof/_abi.py, made of comm.h and version.h: generate.py FOLDER-OF-HEADERS.
+"""Makes _abi.py and _data.py of the package, of comm.h and version.h: generate.py FOLDER-OF-HEADERS FOLDER.
 
 comm.h is simple C: after the preprocessor each struct, enum and function is one statement. Whatever this script does not
 know it refuses, so that no declaration goes missing.
@@ -23,20 +23,27 @@ MADE = {"comm_query", "comm_salvaged", "comm_interval"}
 # Pointers that are never NULL.
 SURE = {("comm_report", "run"), ("comm_report", "by")}
 
-HEAD = '''# SPDX-License-Identifier: GPL-2.0-or-later
-"""What comm.h declares, for ctypes, and a class for each struct that the library gives. Made by generate.py (make python).
-
-comm.h says what each member means. Text that the library does not have is ""; a number that stands for "none" is None.
-"""
+ABI = '''# SPDX-License-Identifier: GPL-2.0-or-later
+"""What comm.h declares, for ctypes. Made by generate.py (make python)."""
 from ctypes import (POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint, c_uint32, c_uint64,
                     c_void_p)
-from dataclasses import dataclass
 from typing import Any
 
 VERSION = "%s"
 SIZE_MAX = c_size_t(-1).value
 INT64_MIN = -(1 << 63)
 
+'''
+DATA = '''# SPDX-License-Identifier: GPL-2.0-or-later
+"""A class for each struct that the library gives. Made by generate.py (make python).
+
+comm.h says what each member means. Text that the library does not have is ""; a number that stands for "none" is None.
+"""
+from ctypes import Structure
+from dataclasses import dataclass
+from typing import Any
+
+from . import _abi
 '''
 
 
@@ -143,12 +150,17 @@ def quoted(annotation, name):
     return f'"{annotation}"' if re.search(rf"\b{name}\b", annotation) else annotation
 
 
+def write(folder, name, lines):
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+
+
 def main():
-    folder = sys.argv[1]
+    folder, to = sys.argv[1:]
     structs, constants, functions = declarations(folder)
     with open(os.path.join(folder, "version.h"), encoding="utf-8") as file:
         version = re.search(r'#define COMM_VERSION "(.*)"', file.read())[1]
-    out = [(HEAD % version).rstrip()]
+    out = [(ABI % version).rstrip()]
     out += [f"{name} = {value}" for name, value in constants.items()]
     for struct, members in structs.items():
         fields = ["_fields_ = [", *(f'    ("{one.name}", {one.ctype}),' for one in members), "]"]
@@ -163,6 +175,9 @@ def main():
     out += ["", "", "# Results and parameters.", "FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {"]
     out += [f'    "{name}": ({result}, [{", ".join(arguments)}]),' for result, name, arguments in functions] + ["}"]
 
+    write(to, "_abi.py", out)
+
+    out = [DATA.rstrip()]
     # Each list of a report has a function comm_report_NAME_at().
     lists = []
     for _, name, _ in functions:
@@ -180,9 +195,9 @@ def main():
         out += ["", "", "@dataclass(frozen=True, slots=True)", f"class {name}:", f'    """{said}"""']
         out += [f"    {member}: {quoted(annotation, name)}" for member, annotation in annotations]
     out += ["", "", "CLASSES: dict[type[Structure], type[Any]] = {"]
-    out += [f"    {struct}: {class_name(struct)}," for struct in given] + ["}"]
+    out += [f"    _abi.{struct}: {class_name(struct)}," for struct in given] + ["}"]
     out += ["# The number that stands for none.", "NONE: dict[tuple[type[Structure], str], int] = {"]
-    out += [f'    ({struct}, "{member}"): {none},' for (struct, member), none in NONE.items()] + ["}"]
+    out += [f'    (_abi.{struct}, "{member}"): _abi.{none},' for (struct, member), none in NONE.items()] + ["}"]
     out += ["# The lists of a report, and the functions that give their elements.", "LISTS = {"]
     out += [f'    "{plural}": "{function}",' for plural, function, _ in lists] + ["}"]
 
@@ -190,7 +205,7 @@ def main():
     defaults = {"str": "str | None = None", "int": "int = 0", "float": "float = 0.0", "bool": "bool = False"}
     out += [f"    {one.python_name}: {defaults[one.annotation()]}," for one in structs["comm_query"] if one.name != "size"]
     out += [") -> dict[str, Any]:", '    """The members of struct comm_query, which it names and types."""', "    return locals()"]
-    print("\n".join(out))
+    write(to, "_data.py", out)
 
 
 main()

@@ -20,10 +20,9 @@ uninstall-python:
 	rm -rf $(DESTDIR)$(PYTHON_TO)/commprof/__pycache__
 	[ ! -d $(DESTDIR)$(PYTHON_TO)/commprof ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(PYTHON_TO)/commprof
 
-# The declarations of comm.h, anew.
+# _abi.py and _data.py, anew.
 python:
-	python/generate.py include/comm > python/commprof/_abi.py.tmp
-	mv python/commprof/_abi.py.tmp python/commprof/_abi.py
+	python/generate.py include/comm python/commprof
 
 # In a copy: setuptools writes beside its sources.
 wheel:

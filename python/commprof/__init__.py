@@ -18,8 +18,8 @@ from ctypes import byref
 from types import TracebackType
 from typing import Any
 
-from . import _abi, _library
-from ._abi import (Cacheline, CachelineUse, Census, Count, Edge, Grouping, Loss, Node, Origin, Part, Place, Run, Slice, Total,
+from . import _abi, _data, _library
+from ._data import (Cacheline, CachelineUse, Census, Count, Edge, Grouping, Loss, Node, Origin, Part, Place, Run, Slice, Total,
                    Volume)
 from ._library import CommprofError
 
@@ -43,7 +43,7 @@ def _table(pandas: Any, kind: type[Any], rows: list[dict[str, Any]], columns: li
     return pandas.DataFrame(rows, columns=columns + [name for name in names if name not in columns])
 
 
-class Report(_abi.ReportData):
+class Report(_data.ReportData):
     """struct comm_report, with lists of all that its functions give; of edges, those that the query asks to be shown."""
 
     def __repr__(self) -> str:
@@ -92,7 +92,7 @@ class Store:
         with self._lock:
             reader, self._reader = self._reader, None
             if reader:
-                _library.library.comm_reader_close(reader)
+                _library.functions.comm_reader_close(reader)
 
     def __enter__(self) -> "Store":
         return self
@@ -117,7 +117,7 @@ class Store:
         try:
             return list(_library.elements("comm_runs_at", runs))
         finally:
-            _library.library.comm_runs_free(runs)
+            _library.functions.comm_runs_free(runs)
 
     def report(self, /, by: str = "thread", **query: Any) -> Report:
         """Of the latest run, unless run says which. query: the members of struct comm_query by name, as top=10, thread="io_*",
@@ -131,14 +131,14 @@ class Store:
             shown = {"edges": report.contents.n_shown}
             return Report(*_library.members(report.contents),
                           *(_library.elements(function, report, shown.get(name, _abi.SIZE_MAX))
-                            for name, function in _abi.LISTS.items()))
+                            for name, function in _data.LISTS.items()))
         finally:
-            _library.library.comm_report_free(report)
+            _library.functions.comm_report_free(report)
 
 
 def groupings() -> list[Grouping]:
     """What by may be."""
-    given = _library.library.comm_groupings()
+    given = _library.functions.comm_groupings()
     found: list[Grouping] = []
     while given[len(found)]:
         found.append(_library.copy(given[len(found)].contents))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from ctypes import CDLL, POINTER, Array, Structure, byref, c_char_p, c_void_p, cast, sizeof
 from typing import Any
 
-from . import _abi
+from . import _abi, _data
 
 SONAME = "libcommprof.so.0"
 
@@ -39,7 +39,7 @@ def _load() -> CDLL:
     return found
 
 
-library = _load()
+functions = _load()
 _free = CDLL(None).free
 _free.argtypes, _free.restype = [c_void_p], None
 
@@ -47,7 +47,7 @@ _free.argtypes, _free.restype = [c_void_p], None
 def call(name: str, *arguments: Any) -> None:
     """Calls a function whose last parameter is err, which is added."""
     err = c_void_p()
-    code = getattr(library, name)(*arguments, byref(err))
+    code = getattr(functions, name)(*arguments, byref(err))
     if not code:
         return
     said = text(cast(err, c_char_p).value) if err else os.strerror(-code)
@@ -66,7 +66,7 @@ _TEXTS = {field[0] for field in _abi.comm_query._fields_ if field[1] is c_char_p
 def make_query(given: dict[str, Any]) -> _abi.comm_query:
     """TypeError, ValueError: a member does not exist, or cannot be what is given."""
     made = _abi.comm_query(size=sizeof(_abi.comm_query))
-    for name, value in _abi.query(**given).items():
+    for name, value in _data.query(**given).items():
         if value is None:
             continue
         if name in _TEXTS: # ctypes would take a number for an address
@@ -107,7 +107,7 @@ def members(raw: Structure) -> Iterator[Any]:
     """Copies of what a struct has, in order; it may be freed then."""
     kind = type(raw)
     if kind not in _plans:
-        _plans[kind] = [(name, None if ctype is POINTER(POINTER(kind)) else _copier_of(ctype, _abi.NONE.get((kind, name))))
+        _plans[kind] = [(name, None if ctype is POINTER(POINTER(kind)) else _copier_of(ctype, _data.NONE.get((kind, name))))
                         for name, ctype in ((field[0], field[1]) for field in kind._fields_)]
     for name, copier in _plans[kind]:
         value = getattr(raw, name)
@@ -115,13 +115,13 @@ def members(raw: Structure) -> Iterator[Any]:
 
 
 def copy(raw: Structure) -> Any:
-    return _abi.CLASSES[type(raw)](*members(raw))
+    return _data.CLASSES[type(raw)](*members(raw))
 
 
 def elements(function: str, of: Any, n: int = _abi.SIZE_MAX) -> tuple[Any, ...]:
     """The first n, one by one: they may be larger than this package knows."""
     found: list[Any] = []
-    while len(found) < n and (element := getattr(library, function)(of, len(found))):
+    while len(found) < n and (element := getattr(functions, function)(of, len(found))):
         found.append(copy(element.contents))
     return tuple(found)
 

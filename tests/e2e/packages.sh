@@ -86,7 +86,7 @@ has libcommprof0 amd64 $lib/libcommprof.so.0 $doc/libcommprof0/changelog.gz
 # shellcheck disable=SC2046 # names without blanks
 has libcommprof-dev amd64 usr/include/comm/{accesses,comm,mark,version}.h $lib/libcommprof.{a,so} $lib/pkgconfig/commprof.pc \
   $(cd "$OLDPWD" && printf 'usr/share/commprof/%s\n' bindings/*) usr/share/man/man3/commprof.3.gz $doc/libcommprof-dev/changelog.gz
-has python3-commprof all usr/lib/python3/dist-packages/commprof/{__init__.py,_abi.py,_library.py,py.typed} $doc/python3-commprof/changelog.gz
+has python3-commprof all usr/lib/python3/dist-packages/commprof/{__init__.py,_abi.py,_data.py,_library.py,py.typed} $doc/python3-commprof/changelog.gz
 # shellcheck disable=SC2046 # names without blanks
 has commprof-dkms all $(cd "$OLDPWD/kmod" && printf "usr/src/commprof-$version/%s\n" ./*.[ch] Kbuild dkms.conf probe/* uapi/* | sed 's#/\./#/#') \
   $doc/commprof-dkms/changelog.gz

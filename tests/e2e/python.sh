@@ -21,8 +21,8 @@ done
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$PWD/python
 with_library() { LD_LIBRARY_PATH=$O plain "$@"; }
 
-current() { "$python" python/generate.py include/comm | diff - python/commprof/_abi.py; }
-check "_abi.py is of today's comm.h and version.h (make python)" current
+current() { mkdir "$dir/made" && "$python" python/generate.py include/comm "$dir/made" && for file in _abi.py _data.py; do diff "$dir/made/$file" python/commprof/$file || return; done; }
+check "_abi.py and _data.py are of today's comm.h and version.h (make python)" current
 with_library "$python" - >"$dir/layout.c" <<'END_OF_PYTHON'
 import ctypes
 from commprof import _abi
@@ -70,7 +70,7 @@ if "$python" -c 'import setuptools, wheel' 2>/dev/null && "$python" -m pip --ver
   version=$(sed -n 's/^#define COMM_VERSION "\(.*\)"$/\1/p' include/comm/version.h)
   before=$(git status --porcelain --ignored python)
   check "make wheel" make -s O="$dir/o" PYTHON="$python" wheel
-  check "the wheel has its version, and the package" diff <(printf 'commprof/%s\n' __init__.py _abi.py _library.py py.typed) \
+  check "the wheel has its version, and the package" diff <(printf 'commprof/%s\n' __init__.py _abi.py _data.py _library.py py.typed) \
     <("$python" -m zipfile -l "$dir/o/wheel/commprof-$version-py3-none-any.whl" | awk '/^commprof\// { print $1 }' | sort)
   check "nothing is left in the sources" test "$before" = "$(git status --porcelain --ignored python)"
 else
