@@ -295,20 +295,21 @@ int comm_target_add_pid(struct comm_target *target, uint32_t pid, char **err)
 }
 
 /* Finds the mount point of the cgroup v2 hierarchy, which may be beside v1's. */
-static int cgroup_mount(char *ret, size_t size)
+static int cgroup_mount(char *ret, size_t size, char **err)
 {
 	char line[4096], dir[2048], type[64];
 	FILE *f = fopen("/proc/self/mounts", "re");
-	int rc = -ENOENT;
+	bool found = false;
 
-	if (!f)
-		return -errno;
-	while (rc && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%*s %2047s %63s", dir, type) == 2 && !strcmp(type, "cgroup2") &&
-		    (size_t)snprintf(ret, size, "%s", dir) < size)
-			rc = 0;
-	fclose(f);
-	return rc;
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "%*s %2047s %63s", dir, type) == 2 &&
+			!strcmp(type, "cgroup2") && (size_t)snprintf(ret, size, "%s", dir) < size;
+	if (f)
+		fclose(f);
+	return found ? 0
+		     : comm_source_fail(
+			       err, -ENOENT,
+			       "no cgroup v2 hierarchy is mounted (see 'mount -t cgroup2')");
 }
 
 /*
@@ -350,9 +351,9 @@ int comm_target_set_cgroup(struct comm_target *target, const char *path, char **
 	struct stat st;
 	int rc;
 
-	if (cgroup_mount(mount, sizeof(mount)))
-		return comm_source_fail(
-			err, -ENOENT, "no cgroup v2 hierarchy is mounted (see 'mount -t cgroup2')");
+	rc = cgroup_mount(mount, sizeof(mount), err);
+	if (rc)
+		return rc;
 	if (!strncmp(path, "/sys/", 5) || !strncmp(path, mount, strlen(mount)))
 		rc = asprintf(&full, "%s", path);
 	else
@@ -386,12 +387,10 @@ int comm_target_set_cgroup(struct comm_target *target, const char *path, char **
 int comm_target_set_container(struct comm_target *target, const char *id, char **err)
 {
 	char mount[2048], *path = NULL;
-	int rc = cgroup_mount(mount, sizeof(mount));
+	int rc = cgroup_mount(mount, sizeof(mount), err);
 
-	if (rc)
-		return comm_source_fail(
-			err, rc, "no cgroup v2 hierarchy is mounted (see 'mount -t cgroup2')");
-	rc = comm_container_find(mount, id, &path, err);
+	if (!rc)
+		rc = comm_container_find(mount, id, &path, err);
 	if (!rc)
 		rc = comm_target_set_cgroup(target, path, err);
 	free(path);

@@ -34,13 +34,15 @@ struct comm_rollup_open {
 	uint32_t parts;
 };
 
-/* Makes room for so many rows; attempts count from 0.  False: there is none to be made. */
+/*
+ * Makes room for so many rows, outside of transactions, by comm_rollup_make_room() among other means; attempts count
+ * from 0.  False: there is none to be made.
+ */
 typedef bool comm_rollup_room_fn(void *ctx, int attempt, int64_t want);
 
 struct comm_rollup {
 	sqlite3 *db;
-	comm_rollup_room_fn
-		*make_room; /* the user's, outside of transactions; may call the function below */
+	comm_rollup_room_fn *make_room; /* the store's; NULL: none is made for wide slices */
 	void *ctx;
 	struct comm_rows rows;
 	uint32_t row_cap;
