@@ -2,28 +2,20 @@
 #include "slice_queue.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <semaphore.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
 #include "queued_slice.h"
+#include "worker.h"
 
-enum {
-	SLOTS = 1 << 13, /* a power of two */
-	NS_PER_S = 1000000000,
-};
+enum { SLOTS = 1 << 13 }; /* a power of two */
 
 /* A ring of one who puts and one who takes. */
 struct comm_slice_queue {
 	struct comm_store *store;
 	struct comm_queued_slice *slot[SLOTS];
-	sem_t there; /* slices, and one more at the end */
-	sem_t is_up, is_down;
-	pthread_t thread;
-	bool is_started, is_over;
+	struct comm_worker worker;
 
 	/* Of who puts: */
 	struct comm_slice_packer packer;
@@ -79,18 +71,15 @@ static void store_slice(struct comm_slice_queue *queue, struct comm_queued_slice
 	__atomic_store_n(&queue->lost, comm_store_lost(queue->store), __ATOMIC_RELAXED);
 }
 
-static void *serve(void *arg)
+static void serve(void *arg)
 {
 	struct comm_slice_queue *queue = arg;
 
-	sem_post(&queue->is_up);
 	for (;;) {
 		struct comm_queued_slice *slice;
 		size_t at = queue->taken % SLOTS;
 
-		while (sem_wait(&queue->there))
-			;
-		/* Filled before the semaphore was raised; at the end it is raised without. */
+		comm_worker_wait(&queue->worker);
 		slice = queue->slot[at];
 		if (!slice)
 			break;
@@ -101,8 +90,6 @@ static void *serve(void *arg)
 		/* Pairs with the load in comm_slice_queue_put(): the slot is empty. */
 		__atomic_store_n(&queue->taken, queue->taken + 1, __ATOMIC_RELEASE);
 	}
-	sem_post(&queue->is_down);
-	return NULL;
 }
 
 int comm_slice_queue_create(struct comm_store *store, struct comm_slice_queue **ret)
@@ -113,9 +100,7 @@ int comm_slice_queue_create(struct comm_store *store, struct comm_slice_queue **
 		return -ENOMEM;
 	queue->store = store;
 	queue->until_ns = UINT64_MAX;
-	sem_init(&queue->there, 0, 0);
-	sem_init(&queue->is_up, 0, 0);
-	sem_init(&queue->is_down, 0, 0);
+	comm_worker_init(&queue->worker);
 	*ret = queue;
 	return 0;
 }
@@ -128,30 +113,13 @@ void comm_slice_queue_destroy(struct comm_slice_queue *queue)
 		free(queue->slot[i]);
 	comm_slice_packer_deinit(&queue->packer);
 	comm_slice_unpacker_deinit(&queue->unpacker);
-	sem_destroy(&queue->there);
-	sem_destroy(&queue->is_up);
-	sem_destroy(&queue->is_down);
+	comm_worker_deinit(&queue->worker);
 	free(queue);
 }
 
 int comm_slice_queue_start(struct comm_slice_queue *queue)
 {
-	sigset_t handled, before;
-	int err;
-
-	sigfillset(&handled);
-	/* That of a file which was cut short is its own. */
-	sigdelset(&handled, SIGBUS);
-	pthread_sigmask(SIG_SETMASK, &handled, &before);
-	err = pthread_create(&queue->thread, NULL, serve, queue);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (err)
-		return -err;
-	queue->is_started = true;
-	/* What makes a thread is done, before a filter of system calls comes. */
-	while (sem_wait(&queue->is_up))
-		;
-	return 0;
+	return comm_worker_start(&queue->worker, serve, queue);
 }
 
 int comm_slice_queue_put(struct comm_slice_queue *queue, const struct comm_slice_info *info,
@@ -177,7 +145,7 @@ int comm_slice_queue_put(struct comm_slice_queue *queue, const struct comm_slice
 	if (now > queue->most_bytes)
 		queue->most_bytes = now;
 	queue->slot[queue->put++ % SLOTS] = slice;
-	sem_post(&queue->there);
+	comm_worker_tell(&queue->worker);
 	return 0;
 }
 
@@ -193,24 +161,8 @@ int comm_slice_queue_lost(const struct comm_slice_queue *queue)
 
 int comm_slice_queue_end(struct comm_slice_queue *queue, uint64_t until_ns, uint64_t give_up_ns)
 {
-	const struct timespec give_up = {(time_t)(give_up_ns / NS_PER_S),
-					 (long)(give_up_ns % NS_PER_S)};
-	int rc;
-
-	if (!queue->is_started)
-		return 0;
 	__atomic_store_n(&queue->until_ns, until_ns, __ATOMIC_RELAXED);
-	if (!queue->is_over)
-		sem_post(&queue->there);
-	queue->is_over = true;
-	do
-		rc = sem_clockwait(&queue->is_down, CLOCK_MONOTONIC, &give_up);
-	while (rc && errno == EINTR);
-	if (rc)
-		return -ETIMEDOUT;
-	pthread_join(queue->thread, NULL);
-	queue->is_started = false;
-	return 0;
+	return comm_worker_end(&queue->worker, give_up_ns);
 }
 
 void comm_slice_queue_stats(const struct comm_slice_queue *queue,

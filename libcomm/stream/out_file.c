@@ -3,23 +3,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <semaphore.h>
-#include <signal.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "worker.h"
 
 enum {
 	BLOCK_BYTES = 1 << 18,
 	BLOCKS_MAX = COMM_OUT_FILE_BYTES / BLOCK_BYTES,
-	NS_PER_S = 1000000000,
-	PATIENCE_NS = NS_PER_S, /* of who destroys a file whose end nobody waited for */
+	PATIENCE_NS = 1000000000, /* of who destroys a file whose end nobody waited for */
 };
 
 struct out_block {
@@ -32,9 +27,7 @@ struct comm_out_file {
 	struct out_block *filling;
 	/* A ring of one who puts and one who takes; NULL behind the last one put: to end. */
 	struct out_block *slot[BLOCKS_MAX];
-	sem_t there, is_up, is_down;
-	pthread_t thread;
-	bool is_started, is_over;
+	struct comm_worker worker;
 	uint64_t put;
 	uint64_t taken; /* of the thread, gives slots back */
 	int error;	/* the first one; of the thread, once that has begun, read by the other */
@@ -73,9 +66,7 @@ int comm_out_file_create(const char *path, mode_t mode, struct comm_out_file **r
 		free(file);
 		return err;
 	}
-	sem_init(&file->there, 0, 0);
-	sem_init(&file->is_up, 0, 0);
-	sem_init(&file->is_down, 0, 0);
+	comm_worker_init(&file->worker);
 	*ret = file;
 	return 0;
 }
@@ -119,17 +110,14 @@ static void write_block(struct comm_out_file *file, struct out_block *block)
 	free(block);
 }
 
-static void *serve(void *arg)
+static void serve(void *arg)
 {
 	struct comm_out_file *file = arg;
 
-	sem_post(&file->is_up);
 	for (;;) {
 		struct out_block *block;
 
-		while (sem_wait(&file->there))
-			;
-		/* Filled before the semaphore was raised; at the end it is raised without. */
+		comm_worker_wait(&file->worker);
 		block = file->slot[file->taken % BLOCKS_MAX];
 		if (!block)
 			break;
@@ -138,26 +126,11 @@ static void *serve(void *arg)
 		/* Pairs with the load in waiting(): the slot is empty. */
 		__atomic_store_n(&file->taken, file->taken + 1, __ATOMIC_RELEASE);
 	}
-	sem_post(&file->is_down);
-	return NULL;
 }
 
 int comm_out_file_start(struct comm_out_file *file)
 {
-	sigset_t handled, before;
-	int err;
-
-	sigfillset(&handled);
-	pthread_sigmask(SIG_SETMASK, &handled, &before);
-	err = pthread_create(&file->thread, NULL, serve, file);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (err)
-		return -err;
-	file->is_started = true;
-	/* What makes a thread is done, before a filter of system calls comes. */
-	while (sem_wait(&file->is_up))
-		;
-	return 0;
+	return comm_worker_start(&file->worker, serve, file);
 }
 
 static int error_of(const struct comm_out_file *file)
@@ -185,13 +158,13 @@ static int hand_over(struct comm_out_file *file)
 {
 	struct out_block *block = file->filling;
 
-	if (!file->is_started) {
+	if (!file->worker.is_started) {
 		write_block(file, block);
 	} else if (waiting(file) == BLOCKS_MAX) {
 		return refuse(file, ENOBUFS);
 	} else {
 		file->slot[file->put++ % BLOCKS_MAX] = block;
-		sem_post(&file->there);
+		comm_worker_tell(&file->worker);
 	}
 	file->filling = NULL;
 	return error_of(file);
@@ -243,28 +216,17 @@ static int flush(struct comm_out_file *file)
 int comm_out_file_flush(struct comm_out_file *file)
 {
 	/* Behind what waits it would wait as long, and take the place of a full block. */
-	return file->is_started && waiting(file) ? error_of(file) : flush(file);
+	return file->worker.is_started && waiting(file) ? error_of(file) : flush(file);
 }
 
 int comm_out_file_end(struct comm_out_file *file, uint64_t give_up_ns)
 {
-	const struct timespec give_up = {(time_t)(give_up_ns / NS_PER_S),
-					 (long)(give_up_ns % NS_PER_S)};
-	int err = flush(file), rc;
+	int err = flush(file);
 
-	if (!file->is_started)
+	if (!file->worker.is_started)
 		return err;
-	if (!file->is_over)
-		sem_post(&file->there);
-	file->is_over = true;
-	do
-		rc = sem_clockwait(&file->is_down, CLOCK_MONOTONIC, &give_up);
-	while (rc && errno == EINTR);
-	if (rc)
-		return -ETIMEDOUT;
-	pthread_join(file->thread, NULL);
-	file->is_started = false;
-	return error_of(file);
+	err = comm_worker_end(&file->worker, give_up_ns);
+	return err ? err : error_of(file);
 }
 
 const char *comm_out_file_why(int error)
@@ -287,7 +249,7 @@ void comm_out_file_destroy(struct comm_out_file *file)
 	if (!file)
 		return;
 	/* Its end was waited for in vain. */
-	if (file->is_started && file->is_over)
+	if (file->worker.is_started && file->worker.is_over)
 		return;
 	if (comm_out_file_end(file, comm_clock_now_ns() + PATIENCE_NS) == -ETIMEDOUT)
 		return;
@@ -295,8 +257,6 @@ void comm_out_file_destroy(struct comm_out_file *file)
 		free(file->slot[i]);
 	free(file->filling);
 	close(file->fd);
-	sem_destroy(&file->there);
-	sem_destroy(&file->is_up);
-	sem_destroy(&file->is_down);
+	comm_worker_deinit(&file->worker);
 	free(file);
 }
