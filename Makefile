@@ -414,6 +414,7 @@ make fuzz             the fuzzers; make fuzz-long: 10^7 inputs for each: hours; 
 
 What it costs and how far it is right:
 make bench            overhead, throughput and memory: medians of paired runs
+make ablate           what each term of the estimator earns, by recordings of make accuracy; ABLATE=arguments of tests/truth/ablate.py
 make accuracy         estimated against exact, tables in $(O)/accuracy: hours; QUICK=1: minutes, printed only
 make truth            programs of known communication; make truth-check: they know their own
 make pictures         the pictures of the documents, anew

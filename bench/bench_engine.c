@@ -75,8 +75,8 @@ static struct comm_engine *start(const struct comm_inspect *inspect, struct comm
 {
 	const struct comm_run_info info = {.source = "bench",
 					   .event = "none",
-					   .estimator = comm_estimators[0]->name,
-					   .error_model = &comm_estimators[0]->error_model,
+					   .estimator = comm_estimator()->name,
+					   .error_model = &comm_estimator()->error_model,
 					   .command = "bench",
 					   .host = "",
 					   .start_ns = start_ns,
@@ -85,7 +85,7 @@ static struct comm_engine *start(const struct comm_inspect *inspect, struct comm
 	const struct comm_engine_config config = {
 		.inspect = inspect,
 		.store = store,
-		.estimator = comm_estimators[0],
+		.estimator = comm_estimator(),
 		.est = {.granularity_bytes = 8, .cycles_per_ns = 3, .memory_bytes = 64 << 20},
 		.slice_ns = 1000000000,
 		.start_ns = start_ns,

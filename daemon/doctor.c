@@ -163,9 +163,6 @@ int comm_doctor(void)
 		say_companion(*c);
 	printf("counters of threads, for --events:\n");
 	comm_counter_event_say(stdout);
-	printf("estimators, the first is the default:\n");
-	for (const struct comm_est_ops *const *est = comm_estimators; *est; est++)
-		printf("  %-10s %s\n", (*est)->name, (*est)->help);
 	comm_calibrate(&calibration);
 	printf("a sampling interrupt costs %.1f us here%s\n", calibration.interrupt_ns / 1000,
 	       calibration.measured ? "" : " (a guess: it could not be measured)");

@@ -393,8 +393,8 @@ static int begin(struct live *live)
 	info = (struct comm_run_info){
 		.source = live->source.source->name,
 		.event = live->source.info.event,
-		.estimator = options->estimator->name,
-		.error_model = &options->estimator->error_model,
+		.estimator = comm_estimator()->name,
+		.error_model = &comm_estimator()->error_model,
 		.command = live->target.name,
 		.host = host.nodename,
 		.start_ns = comm_clock_now_ns(),
@@ -423,8 +423,7 @@ static int begin(struct live *live)
 	live->count_from_ns = info.start_ns;
 	live->count_ns =
 		options->counters.wanted ? info.start_ns + count_interval_ns(live) : UINT64_MAX;
-	return comm_session_begin(&live->session, &info, &live->inspect, &est, options->slice_ns,
-				  options->estimator);
+	return comm_session_begin(&live->session, &info, &live->inspect, &est, options->slice_ns);
 }
 
 /* Says by how much a total of lost events grew since it was told last. */

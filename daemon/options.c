@@ -35,7 +35,6 @@ enum {
 	OPT_DURATION,
 	OPT_RECORD,
 	OPT_ACCESSES,
-	OPT_ESTIMATOR,
 	OPT_QUOTA,
 	OPT_DETAIL,
 	OPT_NO_FOLLOW,
@@ -112,7 +111,6 @@ static const struct argp_option options[] = {
 	 "With --source exact: make a region, as \"parse #3\", of each call of FUNCTION, a name "
 	 "or a pattern",
 	 2},
-	{"estimator", OPT_ESTIMATOR, "NAME", 0, "hazard (default), nearest or ownership", 2},
 	{NULL, 0, NULL, 0, "How long, and where to:", 3},
 	{"duration", OPT_DURATION, "DUR", 0, "End after DUR (10s, 2m, 1h; default: at a signal)",
 	 3},
@@ -499,12 +497,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		    (opt->granularity_bytes & (opt->granularity_bytes - 1)))
 			wrong(state, "--granularity wants a power of two, not '%s'", arg);
 		break;
-	case OPT_ESTIMATOR:
-		opt->estimator = comm_est_find(arg);
-		opt->estimator_given = true;
-		if (!opt->estimator)
-			wrong(state, "no estimator is called '%s'", arg);
-		break;
 	case OPT_WATCH:
 		opt->watch_per_s = (uint32_t)want_number(state, "--watch", arg, 0, 100000);
 		break;
@@ -621,7 +613,6 @@ void comm_options_parse(int argc, char **argv, struct comm_options *ret)
 		.debug_registers = 3,
 		.quota_bytes = 1ull << 30,
 		.detail_ns = 1800ull * 1000000000,
-		.estimator = comm_estimators[0],
 	};
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, ret);

@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "estimator.h"
 #include "sampler.h"
 
 struct comm_config_file;
@@ -36,8 +35,6 @@ struct comm_options {
 	uint64_t slice_ns, duration_ns; /* duration 0: until a signal */
 	uint64_t quota_bytes, detail_ns;
 	uint32_t granularity_bytes;
-	const struct comm_est_ops *estimator;
-	bool estimator_given;
 	const char *calls;    /* functions whose calls are told apart; NULL: none */
 	const char *record;   /* NULL: none */
 	const char *accesses; /* likewise, of the decoded accesses */

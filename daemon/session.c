@@ -174,12 +174,12 @@ static void look_at_accesses(struct comm_session *session, uint64_t now_ns)
 
 int comm_session_begin(struct comm_session *session, const struct comm_run_info *info,
 		       const struct comm_inspect *inspect, const struct comm_est_config *est,
-		       uint64_t slice_ns, const struct comm_est_ops *estimator)
+		       uint64_t slice_ns)
 {
 	struct comm_engine_config config = {
 		.inspect = inspect,
 		.store = session->store,
-		.estimator = estimator,
+		.estimator = comm_estimator(),
 		.est = *est,
 		.callers = session->options->callers,
 		.slice_ns = slice_ns,
@@ -194,7 +194,6 @@ int comm_session_begin(struct comm_session *session, const struct comm_run_info 
 
 	labelled.label = session->options->label;
 	config.est.memory_bytes = (uint64_t)ESTIMATOR_MIB << 20;
-	session->estimator = estimator;
 	session->start_ns = info->start_ns;
 	if (session->options->accesses) {
 		err = create_accesses(session, info, est->cycles_per_ns);
@@ -298,9 +297,9 @@ static void say_bursts(const struct comm_engine_stats *stats)
 	fputc('\n', stderr);
 }
 
-static void say_estimator(const struct comm_session *session)
+static void say_estimator(void)
 {
-	fprintf(stderr, "  estimator: %s, in at most %d MiB of tables\n", session->estimator->name,
+	fprintf(stderr, "  estimator: %s, in at most %d MiB of tables\n", comm_estimator()->name,
 		ESTIMATOR_MIB);
 }
 
@@ -463,7 +462,7 @@ int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *
 		if (stats.accesses && gone < 0)
 			say_next(session->options->store);
 		if (session->options->verbose) {
-			say_estimator(session);
+			say_estimator();
 			say_store(session);
 			say_bursts(&stats);
 		}

@@ -14,7 +14,6 @@ struct comm_session {
 	const struct comm_options *options;
 	struct comm_store *store;
 	struct comm_engine *engine;
-	const struct comm_est_ops *estimator;
 	int64_t run;
 	uint64_t start_ns, shown_ns;
 	uint64_t handler_ns, daemon_ns, daemon_idle_ns, setup_ns,
@@ -43,7 +42,7 @@ bool comm_session_has_file(const struct comm_session *session, const char *path)
 /* Sets the bound of the estimator's memory; est need not have one. */
 int comm_session_begin(struct comm_session *session, const struct comm_run_info *info,
 		       const struct comm_inspect *inspect, const struct comm_est_config *est,
-		       uint64_t slice_ns, const struct comm_est_ops *estimator);
+		       uint64_t slice_ns);
 /* Last before system calls are refused, of a live run: the thread that stores begins.  0 or -errno. */
 int comm_session_start_storing(struct comm_session *session);
 /* Takes the run back, which came to nothing, as if it had not begun. */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The rooms of libcomm, lowest first; USES_ROOM lists the rooms whose headers ROOM may include.
 
-ROOMS := model read process heap confine live stream decode identity estimate estimate/hazard estimate/ownership exact perfdata store report report/grouping
+ROOMS := model read process heap confine live stream decode identity estimate estimate/hazard exact perfdata store report report/grouping
 
 USES_model :=
 USES_read := model
@@ -15,7 +15,6 @@ USES_decode := model read process
 USES_identity := model read process
 USES_estimate := model
 USES_estimate/hazard := model estimate
-USES_estimate/ownership := model estimate
 USES_exact := model
 USES_perfdata := model read process confine live stream
 USES_store := model

@@ -302,7 +302,6 @@ static inline uint64_t est_folded(const void *est)
 }
 
 static const struct comm_est_ops noting = {.name = "noting",
-					   .help = "",
 					   .create = est_create,
 					   .destroy = est_destroy,
 					   .burst = est_burst,
@@ -315,7 +314,6 @@ static const struct comm_est_ops noting = {.name = "noting",
 					   .folded = est_folded};
 /* An estimator without any optional function. */
 static const struct comm_est_ops least = {.name = "least",
-					  .help = "",
 					  .create = est_create,
 					  .destroy = est_destroy,
 					  .burst = est_burst,

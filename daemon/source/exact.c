@@ -627,13 +627,12 @@ static int check(const struct comm_options *options, char **why)
 	if (options->watch_per_s)
 		return comm_source_fail(why, -EINVAL, "--watch is for live runs");
 	if (options->n_pids || options->cgroup || options->container || options->record ||
-	    options->accesses || options->rate_hz > 0 || options->overhead > 0 ||
-	    options->estimator_given)
+	    options->accesses || options->rate_hz > 0 || options->overhead > 0)
 		return comm_source_fail(
 			why, -EINVAL,
 			"exact counts all that -- COMMAND does: it goes with no "
-			"--pid, --cgroup, --container, --record, --accesses, --overhead, "
-			"--rate or --estimator");
+			"--pid, --cgroup, --container, --record, --accesses, --overhead "
+			"or --rate");
 	if (!options->command)
 		return comm_source_fail(why, -EINVAL, "name one target: -- COMMAND");
 	return 0;

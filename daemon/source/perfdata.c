@@ -38,8 +38,8 @@ static int begin(struct comm_session *session, struct comm_perfdata *data,
 		&(struct comm_run_info){
 			.source = "perfdata",
 			.event = info->events,
-			.estimator = options->estimator->name,
-			.error_model = &options->estimator->error_model,
+			.estimator = comm_estimator()->name,
+			.error_model = &comm_estimator()->error_model,
 			.command = info->command,
 			.host = info->host,
 			.start_ns = start_ns,
@@ -51,7 +51,7 @@ static int begin(struct comm_session *session, struct comm_perfdata *data,
 		&(struct comm_est_config){
 			.granularity_bytes = options->granularity_bytes,
 		},
-		options->slice_ns, options->estimator);
+		options->slice_ns);
 
 	if (!err)
 		comm_engine_event(session->engine, &rate);

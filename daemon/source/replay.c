@@ -23,7 +23,6 @@ static void say_unreadable(const char *path, int err, const char *then)
 static int run(const struct comm_options *options)
 {
 	struct comm_session session = {0};
-	const struct comm_est_ops *estimator = options->estimator;
 	const struct comm_record_head *head;
 	struct comm_replay *replay;
 	struct comm_event event;
@@ -45,8 +44,6 @@ static int run(const struct comm_options *options)
 		return 1;
 	}
 	head = comm_replay_head(replay);
-	if (!options->estimator_given && comm_est_find(head->estimator))
-		estimator = comm_est_find(head->estimator);
 	if (comm_session_open_store(&session, options))
 		goto out;
 	comm_replay_inspect(replay, &inspect);
@@ -54,8 +51,8 @@ static int run(const struct comm_options *options)
 			       &(struct comm_run_info){
 				       .source = "replay",
 				       .event = head->event,
-				       .estimator = estimator->name,
-				       .error_model = &estimator->error_model,
+				       .estimator = comm_estimator()->name,
+				       .error_model = &comm_estimator()->error_model,
 				       .command = head->command,
 				       .host = head->host,
 				       .numa = head->numa,
@@ -70,7 +67,7 @@ static int run(const struct comm_options *options)
 				       .granularity_bytes = options->granularity_bytes,
 				       .cycles_per_ns = head->cycles_per_ns,
 			       },
-			       options->slice_ns, estimator))
+			       options->slice_ns))
 		goto out;
 	if (comm_privilege_drop(options->store, COMM_REST_FILE, NULL, NULL))
 		goto out;

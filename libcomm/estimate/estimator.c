@@ -1,23 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "estimator.h"
 
-#include <stddef.h>
-#include <string.h>
-
 enum { MEMORY_MIN_BYTES = 4 << 20 };
 
-#define ROW(name) &comm_est_##name,
-const struct comm_est_ops *const comm_estimators[] = {COMM_ESTIMATORS(ROW) NULL};
-
-const struct comm_est_ops *comm_est_find(const char *name)
+#ifndef COMM_ABLATE /* there tests/truth/baseline/ says which */
+const struct comm_est_ops *comm_estimator(void)
 {
-	if (!name)
-		return NULL;
-	for (size_t i = 0; comm_estimators[i]; i++)
-		if (!strcmp(comm_estimators[i]->name, name))
-			return comm_estimators[i];
-	return NULL;
+	return &comm_est_hazard;
 }
+#endif
 
 uint64_t comm_est_memory(const struct comm_est_config *config)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Estimators: accesses and scheduling in; edges (edge.h) out.
- * Each is pure (no clock, no file, no global) and deterministic: the same calls
- * give the same edges, bit for bit.  Several may run over one stream.
+ * One is pure (no clock, no file, no global) and deterministic: the same calls
+ * give the same edges, bit for bit.  Baselines to compare it with are tests/truth/baseline/.
  */
 #ifndef COMM_ESTIMATOR_H
 #define COMM_ESTIMATOR_H
@@ -104,7 +104,6 @@ struct comm_est_config {
 
 struct comm_est_ops {
 	const char *name;
-	const char *help; /* one line, with the method's source */
 	/* What its edges err by besides their variance; stored with each run. */
 	struct comm_error_model error_model;
 	int (*create)(const struct comm_est_config *config, void **ret);
@@ -142,19 +141,10 @@ struct comm_est_ops {
 	uint64_t (*folded)(const void *est);
 };
 
-/* The estimators, the default first: X(name) for comm_est_NAME in a file of its own. */
-#define COMM_ESTIMATORS(X) \
-	X(hazard)          \
-	X(nearest)         \
-	X(ownership)
+extern const struct comm_est_ops comm_est_hazard;
 
-#define COMM_ESTIMATOR_DECLARE(name) extern const struct comm_est_ops comm_est_##name;
-COMM_ESTIMATORS(COMM_ESTIMATOR_DECLARE)
-#undef COMM_ESTIMATOR_DECLARE
-
-/* NULL-terminated. */
-extern const struct comm_est_ops *const comm_estimators[];
-const struct comm_est_ops *comm_est_find(const char *name);
+/* The one that this program has. */
+const struct comm_est_ops *comm_estimator(void);
 
 /* The bound that an estimator made from config keeps to; 0: none was set. */
 uint64_t comm_est_memory(const struct comm_est_config *config);

@@ -7,6 +7,7 @@
 
 #include "census.h"
 #include "hash.h"
+#include "terms.h"
 
 enum { PLACES = 1 << 12 };
 
@@ -80,6 +81,8 @@ void comm_rewritten_doubt(const struct comm_rewritten *rewritten, uint32_t objec
 {
 	float doubt = (float)(chance * comm_rewritten_share(rewritten, object, site, age_ns));
 
+	if (comm_without(COMM_TERM_rewritten))
+		return;
 	doubts->thread = fmaxf(doubts->thread, doubt);
 	doubts->role = fmaxf(doubts->role, doubt);
 	doubts->side = fmaxf(doubts->side, doubt);

@@ -3,6 +3,7 @@
 
 #include "hash.h"
 #include "ids.h"
+#include "terms.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -109,7 +110,7 @@ void comm_touches_add(struct comm_touches *touches, const struct comm_touch *tou
 	uint64_t page = touch->datum >> TOUCH_PAGE_SHIFT;
 	uint64_t last = (touch->datum + touch->size_bytes - 1) >> TOUCH_PAGE_SHIFT;
 
-	if (!touch->size_bytes || last - page >= TOUCH_PAGES)
+	if (!touch->size_bytes || last - page >= TOUCH_PAGES || comm_without(COMM_TERM_touch))
 		return;
 	for (uint32_t level = 0; level < TOUCH_AREA_LEVELS && !touch->of_file; level++) {
 		uint32_t shift = touch_area_shift[level];

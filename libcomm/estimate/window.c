@@ -3,6 +3,7 @@
 
 #include "event.h"
 #include "hash.h"
+#include "terms.h"
 #include "waited_reads.h"
 
 #include <errno.h>
@@ -329,7 +330,7 @@ static void window_draw(struct comm_window *w, const struct comm_weights *weight
 {
 	double want = w->gap_ns * 1e-9 * w->reads_per_s;
 	double sum = 0, step, at;
-	bool spins = window_spins(w);
+	bool spins = window_spins(w) && !comm_without(COMM_TERM_waits);
 	uint32_t n = 0;
 
 	if (!(want < COMM_WINDOW_READS))

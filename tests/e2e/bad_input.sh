@@ -71,7 +71,6 @@ sentence "overhead out of range" 2 'overhead' "$commd" --pid $$ --overhead 200 -
 sentence "least overhead out of range" 2 'overhead-floor wants' "$commd" --pid $$ --overhead-floor -1 --store "$db"
 sentence "the daemon's time out of range" 2 'daemon-cpu wants' "$commd" --pid $$ --daemon-cpu 0 --store "$db"
 sentence "granularity no power of two" 2 'power of two' "$commd" --pid $$ --granularity 12
-sentence "unknown estimator" 2 "astrology" "$commd" --pid $$ --estimator astrology
 sentence "no such cgroup" 1 'cgroup' "$commd" --cgroup /no/such/group --store "$db"
 sentence "a cgroup without a name" 2 'wants a path' "$commd" --cgroup "" --store "$db"
 "$commd" -q --store "$db" -- true 2>"$dir/log"

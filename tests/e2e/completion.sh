@@ -38,7 +38,7 @@ if command -v fish >/dev/null; then
   }
   same "fish: commands" "$(in_fish 'commctl d')" "delete diff doctor"
   same "fish: an option" "$(in_fish 'commctl report --min')" "--min-share"
-  same "fish: values" "$(in_fish 'commd --estimator n')" "nearest"
+  same "fish: values" "$(in_fish 'commd --source ex')" "exact"
   same "fish: files" "$(in_fish 'commctl list --store one')" "one.db one.txt"
 else
   skip "fish" "fish is not installed"
@@ -68,7 +68,7 @@ if command -v zsh >/dev/null; then
     same "zsh: ${line//_/ }" "$got" "$wanted"
   done <<'END'
 commctl_report_--as_g graphml
-commd_--estimator_n nearest
+commd_--source_ex exact
 commctl_report_--min --min-share
 END
 else

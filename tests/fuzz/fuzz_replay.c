@@ -51,9 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	config.inspect = &inspect;
 	config.start_ns = comm_replay_head(replay)->start_ns;
 	config.est.cycles_per_ns = comm_replay_head(replay)->cycles_per_ns;
-	config.estimator = comm_est_find(comm_replay_head(replay)->estimator);
-	if (!config.estimator)
-		config.estimator = comm_estimators[0];
+	config.estimator = comm_estimator();
 	if (comm_engine_create(&config, &engine))
 		abort();
 	while (n++ < EVENTS_MAX && comm_replay_next(replay, &event) == 1)

@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How right commd is: attaches it to each kernel, compares what it says with
-what the kernel counted, for each estimator, budget and length of run.
+what the kernel counted, for each budget and length of run.
 
   accuracy.py [--out DIR] [--quick] [--kernels "ring hash"] [--budgets "0.5 1 2 5"]
               [--lengths "4 30"] [--repeats 3] [--threads 4] [--words 8192]
-              [--source auto] [--estimators "hazard nearest"] [--keep]
+              [--source auto] [--keep]
               [--no-kernels] [--no-programs] [--held-out] [--more] [--served]
 
-A run is made live once, by the first estimator, and recorded; the others are
-given the recording, so that all have seen the same.  DIR ($O/accuracy) gets
-rows.csv, a line for each run, estimator and kind of reads; for the nearest sampled write
-in address (address; commd-baseline has it); and for the guesses that need no
-measurement: all pairs of threads the same (uniform), all to itself (self).  Besides how near the
-matrix is, whether what the report states is true (stated.py).  What stands there is
+A run is made live once and recorded, and replayed for the baselines.  DIR ($O/accuracy) gets
+rows.csv, a line for each run, kind of reads, and of: what the estimator says (hazard) and what windows
+saw (watched); the nearest sampled write in address (address) and the last one of the line (nearest),
+which commd-baseline has; and guesses that need no measurement: all pairs of threads the same
+(uniform), all to itself (self).  Besides how near the matrix is, whether what the report states is true (stated.py).  What stands there is
 not measured again: an interrupted table goes on where it was.  --quick: one run
 of 4 s at 1 and 5 %, into $O/accuracy-quick.  --keep keeps the recordings.
 Then programs.py does the same for real programs and services.py compares two runs of
@@ -45,19 +44,11 @@ FIELDS = compare.FIELDS + stated.FIELDS
 NAMES = KEYS + FIELDS
 READS = {"all": "", "first": "first_"}
 BEGIN_S, TARGET_S = 20, 600
-BASELINE = "address"  # commd-baseline's estimator, which states everything
+ESTIMATORS = [stated.ESTIMATOR, stated.WATCHED]
 
 
 class Failed(Exception):
     pass
-
-
-def estimators(commd):
-    """As commd lists them, the default first."""
-    out = subprocess.run([commd, "--doctor"], capture_output=True, text=True, check=False).stdout
-    lines = out.partition("estimators,")[2].splitlines()[1:]
-    return [line.split()[0] for line in lines if line.startswith("  ") and line.split()] + [
-        stated.WATCHED]
 
 
 def run(log, *argv, ok=(0,), limit_s=600):
@@ -91,7 +82,7 @@ def judged(commctl, db, est, first, truth, head):
     rows = stated.rows(said, lambda a, b: (a.get("tid"), b.get("tid")))
     true, reads = compare.off_diagonal(truth), int(head.get("total_read_bytes", 0))
     bursts = min(said.get("range", {}).get("bursts", 0), sum(r.bursts for r in rows.values()))
-    if est == BASELINE:
+    if est in stated.BASELINES:
         return stated.figures(stated.guess({k: r.bytes for k, r in rows.items()}), true, bursts)
     ret = stated.figures(rows, true, bursts)
     if reads and not first:
@@ -111,8 +102,7 @@ def guessed(truth):
 def replay(tools, recording, est, db, log):
     """Estimates a recording again, a baseline's too."""
     programs.remove(db)
-    run(log, tools["baseline" if est == BASELINE else "commd"], "-q", "--source",
-        "replay:" + recording, "--estimator", stated.estimator(est), "--store", db,
+    run(log, *stated.replays(tools, est), "-q", "--source", "replay:" + recording, "--store", db,
         ok=(0, 3))
 
 
@@ -154,7 +144,7 @@ class Table:
 
     def keys(self, *run_key):
         return [tuple(map(str, run_key)) + (est, reads)
-                for est in self.args.estimators for reads in READS
+                for est in ESTIMATORS for reads in READS
                 if reads == "all" or est != stated.WATCHED]
 
     def has(self, *run_key):
@@ -187,7 +177,7 @@ class Table:
                 commd = subprocess.Popen(
                     [self.tools["commd"], "-q", *pids, "--source", self.args.source,
                      "--overhead", budget, "--duration", "%gs" % seconds, "--store", db,
-                     "--record", rec, "--estimator", self.args.estimators[0]],
+                     "--record", rec],
                     stdout=f, stderr=f)
             until = time.monotonic() + BEGIN_S
             while not has_begun(db) and time.monotonic() < until and commd.poll() is None:
@@ -213,8 +203,8 @@ class Table:
         kernel, threads, budget, seconds, _ = run_key
         truth, db, rec, log = self.record(directory, kernel, threads, budget, seconds)
         rows = []
-        for est in self.args.estimators + [BASELINE]:
-            if est != self.args.estimators[0]:
+        for est in ESTIMATORS + stated.BASELINES:
+            if est != stated.ESTIMATOR:
                 db = os.path.join(directory, est + ".db")
                 replay(self.tools, rec, est, db, log)
             for reads, prefix in READS.items():
@@ -295,7 +285,6 @@ def main():
     parser.add_argument("--served", action="store_true")
     parser.add_argument("--source", default="auto")
     parser.add_argument("--kernels", type=str.split)
-    parser.add_argument("--estimators", type=str.split)
     parser.add_argument("--budgets", type=str.split)
     parser.add_argument("--lengths", type=words(float))
     parser.add_argument("--threads", type=words(int), default=[4])
@@ -313,7 +302,6 @@ def main():
             return 77
     kernels = args.kernels or subprocess.run([tools["kernels"], "--list"], check=True,
                                              capture_output=True, text=True).stdout.split()
-    args.estimators = args.estimators or estimators(tools["commd"])
     args.budgets = args.budgets or (["1", "5"] if args.quick else ["0.5", "1", "2", "5"])
     args.lengths = args.lengths or ([4.0] if args.quick else [4.0, 30.0])
     args.repeats = args.repeats or (1 if args.quick else 3)
@@ -332,7 +320,7 @@ def main():
     if args.no_kernels:
         print("see %s/programs/rows.csv, and tests/truth/rescore.py %s of what --keep keeps" % (out, out))
     else:
-        accuracy_report.write(out, args.estimators[0])
+        accuracy_report.write(out, stated.ESTIMATOR)
     return 1 if failed else 0
 
 

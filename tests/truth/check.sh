@@ -136,7 +136,7 @@ if [ -x "$o/commd" ] && [ -x "$o/commctl" ] && [ "$(id -u)" = 0 ]; then
 			fail "accuracy.py: $(cat "$tmp/log")"
 	done
 	for kernel in ring processes; do
-		for by in hazard nearest ownership address uniform self; do
+		for by in hazard nearest address uniform self; do
 			rows=$(grep -c "^$kernel,4,5,1.0,1,$by," "$tmp/accuracy/rows.csv")
 			[ "$rows" = 2 ] || fail "accuracy.py: $rows rows of $kernel by $by, not one for each kind of reads"
 		done

@@ -144,7 +144,7 @@ class Tools:
         run(self.commd, "-q", "--pid", str(pid), "--overhead", budget, "--duration", "%ds" % seconds,
             "--store", db, "--record", recording)
         nearest = self.path(name + ".nearest.db")
-        run(self.baseline, "-q", "--source", "replay:" + recording, "--estimator", "address",
+        run("env", "COMM_BASELINE=address", self.baseline, "-q", "--source", "replay:" + recording,
             "--store", nearest)
         os.unlink(recording)
         return db, nearest

@@ -46,8 +46,8 @@ import stated
 KEYS = ["program", "budget", "repeat", "estimator", "by"]
 FIELDS = ["error", "recall", "edges", "true_crossing", "crossing", "log2", "own", "overhead",
           "wall_s"] + stated.FIELDS
-BASELINE = "address"  # commd-baseline's estimator, which states everything
 BY = ["role", "function"]
+ESTIMATORS = [stated.ESTIMATOR, stated.WATCHED]
 STARTUP = ("_dl_", "pthread_create", "[startup]", "allocate_stack", "__x86_", "init_cacheinfo")
 EXACT_LIMIT_S = 1800
 READER_SHARE = 0.003  # of all reads, that make a thread one of those that a guess is about
@@ -282,11 +282,11 @@ def judged(commctl, db, est, exact):
         said = stated.report(commctl, db, "--by-" + by, "--across", "--self", *stated.flags(est))
         rows = stated.rows(said, key)
         bursts = min(said.get("range", {}).get("bursts", 0), sum(r.bursts for r in rows.values()))
-        if est == BASELINE:
+        if est in stated.BASELINES:
             rows = stated.guess({k: r.bytes for k, r in rows.items()})
         ret[by] = dict(stated.figures(rows, true, beside=beside),
                        floor=stated.floor(exact[by], bursts))
-        if by == "role" and est != BASELINE and exact["reads"]:
+        if by == "role" and est not in stated.BASELINES and exact["reads"]:
             ret[by].update(stated.claims(said, exact["crossing"] / exact["reads"],
                                          exact["own"] / exact["reads"]))
     return ret
@@ -405,18 +405,17 @@ class Programs:
         remove(db)
         print("%s: %s %%, run %d" % (name, budget, repeat), flush=True)
         took = quietly([self.tools["commd"], "-q", "--overhead", budget, "--store", db, "--record",
-                        rec, "--estimator", self.args.estimators[0], "--", *command], self.log,
+                        rec, "--", *command], self.log,
                        EXACT_LIMIT_S, command)
         if took is None:
             print("  failed, see %s" % self.log, flush=True)
             return 1
         rows, overhead = [], spent(self.tools["commctl"], db)
-        for est in self.args.estimators + [BASELINE]:
-            if est != self.args.estimators[0]:
+        for est in ESTIMATORS + stated.BASELINES:
+            if est != stated.ESTIMATOR:
                 remove(db)
-                quietly([self.tools["baseline" if est == BASELINE else "commd"], "-q", "--source",
-                         "replay:" + rec, "--estimator", stated.estimator(est), "--store", db],
-                        self.log, EXACT_LIMIT_S)
+                quietly([*stated.replays(self.tools, est), "-q", "--source", "replay:" + rec,
+                         "--store", db], self.log, EXACT_LIMIT_S)
             seen, judgement = read_store(db, est), judged(self.tools["commctl"], db, est, exact)
             for by in BY:
                 figures = dict(score(seen, exact, by), **judgement[by], overhead=overhead,
@@ -438,7 +437,7 @@ class Programs:
         for name, (command, less) in self.commands_in(self.directory).items():
             todo = [(b, r) for b in self.args.budgets for r in range(1, self.args.repeats + 1)
                     if any((name, b, str(r), est, by) not in self.done
-                           for est in self.args.estimators for by in BY)]
+                           for est in ESTIMATORS for by in BY)]
             if not todo:
                 continue
             if not shutil.which(command[0]):

@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Estimates again what accuracy.py --keep has recorded: after a change of an estimator.
 
-  rescore.py [--attached] DIR [ESTIMATOR...]
+  rescore.py [--attached] DIR
 
-DIR is accuracy.py's (--out).  Prints, for each kernel and program and each estimator
-(default: all), error and log2 of what crosses threads, and of what the report states by
+DIR is accuracy.py's (--out).  Prints, for each kernel and program, of the estimator, what windows saw and the baselines, error and log2 of what crosses threads, and of what the report states by
 thread and by function (stated.py): rows, precision, share of the truth.  Then means, and
 the same of the baselines.  Programs are compared by role.  Replays need neither root nor the
 target: two minutes for all.  --attached: as if commd had come after the first quarter of each
@@ -21,6 +20,7 @@ import accuracy
 import accuracy_report
 import compare
 import programs
+import stated
 
 # libcomm/stream/record_format.h
 FILE_HEAD, EXEC, TOUCH, SAMPLED = 24, 22, 29, range(16, 20)
@@ -93,7 +93,7 @@ def main(args):
     if not args or args[0].startswith("-"):
         print(__doc__.strip())
         return 0 if args[:1] == ["--help"] else 2
-    tools["estimators"] = (args[1:] or accuracy.estimators(tools["commd"])) + [accuracy.BASELINE]
+    tools["estimators"] = accuracy.ESTIMATORS + stated.BASELINES
     parts = (("kernels", kernel, glob.glob(os.path.join(args[0], "recordings", "*"))),
              ("programs", program, glob.glob(os.path.join(args[0], "programs", "*.rec"))))
     table = []

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Services: whether two runs under one steady load say the same.  That needs no truth.
 
-  services.py [--out DIR] [--seconds 60] [--budgets "1"] [--estimators "hazard watched"]
+  services.py [--out DIR] [--seconds 60] [--budgets "1"]
               [SERVICE...]
 
 Starts each service that is installed, with a load of its own, attaches commd twice for so many
@@ -469,13 +469,13 @@ def first_stated(commctl, db, flags, seconds):
 
 
 def judge(tools, runs, est, directory, seconds):
-    """{by: figures}, {by: the rows of both runs} of one estimator."""
+    """{by: figures}, {by: the rows of both runs} of what est says."""
     ret, tops, dbs = {}, {}, []
     for i, rec in enumerate(runs):
         db = os.path.join(directory, "%d.db" % i)
         programs.remove(db)
-        subprocess.run([tools["commd"], "-q", "--source", "replay:" + rec, "--estimator",
-                        stated.estimator(est), "--store", db], stderr=subprocess.DEVNULL, check=False)
+        subprocess.run([tools["commd"], "-q", "--source", "replay:" + rec, "--store", db],
+                       stderr=subprocess.DEVNULL, check=False)
         dbs.append(db)
     for by, flags in BY.items():
         flags = [*flags, *stated.flags(est)]
@@ -527,7 +527,7 @@ def fill(tools, out, args, names=None, seconds=60.0, show=False):
                     failed += 1
                     continue
             with tempfile.TemporaryDirectory() as tmp:
-                for est in args.estimators:
+                for est in programs.ESTIMATORS:
                     judged, tops = judge(tools, runs, est, tmp, seconds)
                     lines += [[name, "%g" % seconds, budget, est, by] + [text(f[k]) for k in FIELDS]
                               for by, f in judged.items()]
@@ -545,7 +545,6 @@ def main():
     parser.add_argument("--out", default=os.path.join(o, "accuracy"))
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--budgets", type=str.split, default=["1"])
-    parser.add_argument("--estimators", type=str.split, default=["hazard", "watched"])
     parser.add_argument("services", nargs="*", metavar="SERVICE")
     args = parser.parse_args()
     if set(args.services) - set(SERVICES):

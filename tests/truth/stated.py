@@ -31,17 +31,23 @@ EXIST_SHARE = 0.01
 RATIO = 3  # COMM_RESOLVED_RATIO: how wide a stated row's interval may be
 
 
-# No estimator: what watchpoints saw, which stands beside the first one's.
+ESTIMATOR = "hazard"
+# No estimator: what watchpoints saw, which stands beside its edges.
 WATCHED = "watched"
+# What commd-baseline has in its place: the sampled write that is nearest in address, or the last one of the line.
+# They have no intervals, so they count as stating everything.
+BASELINES = ["address", "nearest"]
 
 
 def flags(est):
     return ["--fresh"] if est == WATCHED else []
 
 
-def estimator(est):
-    """Whose replay has what est says."""
-    return "hazard" if est == WATCHED else est
+def replays(tools, est):
+    """The command whose replays have what est says; tools has commd and baseline."""
+    if est in (ESTIMATOR, WATCHED):
+        return [tools["commd"]]
+    return ["env", "COMM_BASELINE=" + est, tools["baseline"]]
 
 
 class Row:

@@ -32,9 +32,11 @@ def names(a, b):
 
 class StatedTest(unittest.TestCase):
     def test_what_is_no_estimator_is_shown_of_the_first_ones_store(self):
-        flags = {est: (stated.estimator(est), stated.flags(est))
+        tools = {"commd": "c", "baseline": "b"}
+        flags = {est: (stated.replays(tools, est), stated.flags(est))
                  for est in ("nearest", stated.WATCHED)}
-        self.assertEqual(flags, {"nearest": ("nearest", []), "watched": ("hazard", ["--fresh"])})
+        self.assertEqual(flags, {"nearest": (["env", "COMM_BASELINE=nearest", "b"], []),
+                                 "watched": (["c"], ["--fresh"])})
 
     def figures(self, true, edges=EDGES, bursts=None):
         return stated.figures(stated.rows(report(edges), names), true, bursts)

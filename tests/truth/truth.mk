@@ -70,19 +70,26 @@ $(TRUTH)/exact_loop: tests/truth/exact_loop.cc $(O)/libcomm-exact.a
 	$(Q)$(GCC) -fsanitize=thread -fno-exceptions -O1 -g -c $< -o $@.o
 	$(Q)$(CC) $@.o $(O)/libcomm-exact.a -o $@ -lpthread
 
-# commd with the baseline of nearest_address.c for an estimator: replays recordings, for
-# accuracy.py.  Not where this file works alone.
+# commd with a baseline for its estimator, or an estimator without some of its terms: replays
+# recordings.  Not where this file works alone.
 ifneq ($(DAEMON_O),)
 truth: $(TRUTH)/commd-baseline
 
--include $(TRUTH)/nearest_address.d
+BASELINE_O := $(patsubst tests/truth/%.c,$(TRUTH)/%.o,$(wildcard tests/truth/baseline/*.c)) \
+	$(patsubst libcomm/%.c,$(TRUTH)/%.o,$(wildcard libcomm/estimate/*.c libcomm/estimate/hazard/*.c))
+-include $(BASELINE_O:.o=.d)
 
-$(TRUTH)/nearest_address.o: tests/truth/nearest_address.c
+$(TRUTH)/baseline/%.o: tests/truth/baseline/%.c
 	@mkdir -p $(@D)
 	$(say) CC $@
-	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_tests) -c $< -o $@
+	$(Q)$(CC) $(CFLAGS) $(CF) -DCOMM_ABLATE $(INC_tests) -c $< -o $@
 
-$(TRUTH)/commd-baseline: $(TRUTH)/nearest_address.o $(DAEMON_O) $(O)/kmod-user/reader.o $(O)/libcomm.a
+$(TRUTH)/estimate/%.o: libcomm/estimate/%.c
+	@mkdir -p $(@D)
+	$(say) CC $@
+	$(Q)$(CC) $(CFLAGS) $(CF) -DCOMM_ABLATE $(INC_libcomm) -c $< -o $@
+
+$(TRUTH)/commd-baseline: $(BASELINE_O) $(DAEMON_O) $(O)/kmod-user/reader.o $(O)/libcomm.a
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(LF) $^ -o $@ $(LIBS_daemon) $(LIBS_libcomm) -lpthread
 endif
@@ -102,7 +109,12 @@ ifeq ($(QUICK),)
 	python3 -B tests/truth/accuracy_report.py $(O)/accuracy
 endif
 
+# What each term of the estimator earns, by what "accuracy.py --keep --out DIR" has recorded: minutes.
+# ABLATE="DIR --attached affinity kappa-ends" are ablate.py's arguments.
+ablate: all truth
+	O=$(O) python3 -B tests/truth/ablate.py $(or $(ABLATE),$(O)/accuracy)
+
 CHECK_BUILD += truth
 CHECK_COMPUTE += tests/truth/check.sh
 
-.PHONY: truth truth-check accuracy
+.PHONY: truth truth-check accuracy ablate

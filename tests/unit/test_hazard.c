@@ -121,12 +121,10 @@ static void test_touched_constant(void **state)
 	ops->destroy(est);
 }
 
-static const struct comm_est_ops *const touching[] = {&comm_est_hazard, &comm_est_ownership};
-
 /* Thread 1 reads the words of a page, each once, after the touch of it. */
-static void read_touched(const struct comm_est_ops *ops, struct comm_touch touch, uint16_t flags,
-			 struct result *ret)
+static void read_touched(struct comm_touch touch, uint16_t flags, struct result *ret)
 {
+	const struct comm_est_ops *ops = &comm_est_hazard;
 	void *est = est_new(ops);
 
 	touch.time_ns = 1;
@@ -147,11 +145,11 @@ static void test_own_stack(void **state)
 	struct result r;
 
 	(void)state;
-	for (int own = 0; own < 4; own++) {
-		read_touched(touching[own / 2], touch, own % 2 ? COMM_ACCESS_OWN_STACK : 0, &r);
+	for (int own = 0; own < 2; own++) {
+		read_touched(touch, own ? COMM_ACCESS_OWN_STACK : 0, &r);
 		assert_true(r.edge_bytes > 0);
-		assert_true(r.bytes[own % 2 ? 1 : 3][1] > 0.99 * r.edge_bytes);
-		assert_true((own % 2 ? r.other_bytes : r.code_bytes[0]) > 0.99 * r.edge_bytes);
+		assert_true(r.bytes[own ? 1 : 3][1] > 0.99 * r.edge_bytes);
+		assert_true((own ? r.other_bytes : r.code_bytes[0]) > 0.99 * r.edge_bytes);
 		assert_true(r.guess_bytes < 0.01 * r.edge_bytes);
 	}
 }
@@ -164,9 +162,9 @@ static void test_loaded(void **state)
 	struct result r;
 
 	(void)state;
-	for (int i = 0; i < 4; i++) {
-		read_touched(touching[i / 2], touch, i % 2 ? COMM_ACCESS_CONSTANT : 0, &r);
-		assert_true(i % 2 ? r.bytes[3][1] > 63 * 8000 : r.bytes[3][1] < 8000);
+	for (int i = 0; i < 2; i++) {
+		read_touched(touch, i ? COMM_ACCESS_CONSTANT : 0, &r);
+		assert_true(i ? r.bytes[3][1] > 63 * 8000 : r.bytes[3][1] < 8000);
 	}
 }
 
@@ -180,13 +178,12 @@ static void test_by_creator(void **state)
 	struct result r;
 
 	(void)state;
-	for (int i = 0; i < 4; i++) {
-		creators[1] = i % 2 ? 2 : COMM_ID_OTHER;
-		read_touched(touching[i / 2], touch, COMM_ACCESS_OWN_STACK | COMM_ACCESS_BY_CREATOR,
-			     &r);
-		assert_true(r.bytes[i % 2 ? 2 : 1][1] > 0.99 * r.edge_bytes);
+	for (int i = 0; i < 2; i++) {
+		creators[1] = i ? 2 : COMM_ID_OTHER;
+		read_touched(touch, COMM_ACCESS_OWN_STACK | COMM_ACCESS_BY_CREATOR, &r);
+		assert_true(r.bytes[i ? 2 : 1][1] > 0.99 * r.edge_bytes);
 		assert_true(r.edge_bytes > 63 * 8000);
-		assert_int_equal(r.last.src_site, i % 2 ? COMM_SITE_STARTUP : COMM_ID_OTHER);
+		assert_int_equal(r.last.src_site, i ? COMM_SITE_STARTUP : COMM_ID_OTHER);
 	}
 	creators[1] = COMM_ID_OTHER;
 }
@@ -578,35 +575,32 @@ static double waiting_stated(const struct comm_est_ops *ops, uint32_t times, uin
  */
 static void test_spin(void **state)
 {
-	static const struct comm_est_ops *const ops[] = {&comm_est_hazard, &comm_est_ownership};
+	const struct comm_est_ops *ops = &comm_est_hazard;
+	double polled;
 
 	(void)state;
-	for (uint32_t i = 0; i < 2; i++) {
-		double polled;
-
-		assert_true(waiting_stated(ops[i], 24, 0, base + 256, &polled) < 0.01);
-		assert_true(polled > 0.5);
-		assert_true(waiting_stated(ops[i], 24, 8, base + 256, &polled) > 0.5);
-		assert_true(polled == 0);
-		assert_true(waiting_stated(ops[i], 24, 0, base, &polled) < 0.01);
-		assert_true(polled > 0.5);
-		/* A part of a loop is known by its reads, once the loop was met. */
-		cut = true;
-		assert_true(waiting_stated(ops[i], 24, 0, base, &polled) < 0.01);
-		assert_true(polled > 0.9);
-		assert_true(waiting_stated(ops[i], 24, 8, base + 256, &polled) > 0.5);
-		assert_true(polled == 0);
-		cut = false;
-		/* Of a loop that yields a burst sees one turn. */
-		assert_true(waiting_stated(ops[i], 1, 0, base, &polled) > 0.5);
-		assert_true(polled == 0);
-		yields = true;
-		assert_true(waiting_stated(ops[i], 1, 0, base, &polled) < 0.01);
-		assert_true(polled > 0.5);
-		assert_true(waiting_stated(ops[i], 24, 8, base, &polled) > 0.5);
-		assert_true(polled == 0);
-		yields = false;
-	}
+	assert_true(waiting_stated(ops, 24, 0, base + 256, &polled) < 0.01);
+	assert_true(polled > 0.5);
+	assert_true(waiting_stated(ops, 24, 8, base + 256, &polled) > 0.5);
+	assert_true(polled == 0);
+	assert_true(waiting_stated(ops, 24, 0, base, &polled) < 0.01);
+	assert_true(polled > 0.5);
+	/* A part of a loop is known by its reads, once the loop was met. */
+	cut = true;
+	assert_true(waiting_stated(ops, 24, 0, base, &polled) < 0.01);
+	assert_true(polled > 0.9);
+	assert_true(waiting_stated(ops, 24, 8, base + 256, &polled) > 0.5);
+	assert_true(polled == 0);
+	cut = false;
+	/* Of a loop that yields a burst sees one turn. */
+	assert_true(waiting_stated(ops, 1, 0, base, &polled) > 0.5);
+	assert_true(polled == 0);
+	yields = true;
+	assert_true(waiting_stated(ops, 1, 0, base, &polled) < 0.01);
+	assert_true(polled > 0.5);
+	assert_true(waiting_stated(ops, 24, 8, base, &polled) > 0.5);
+	assert_true(polled == 0);
+	yields = false;
 }
 
 /* Site SITE_W + 2 is of the function of SITE_W. */

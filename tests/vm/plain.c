@@ -29,7 +29,7 @@ static int copy(struct comm_replay *replay, const struct comm_inspect *inspect,
 {
 	const struct comm_engine_config config = {
 		.inspect = inspect,
-		.estimator = comm_estimators[0],
+		.estimator = comm_estimator(),
 		.est = {.granularity_bytes = 8, .cycles_per_ns = 1, .memory_bytes = 1 << 28},
 		.slice_ns = 1000000000,
 		.start_ns = comm_replay_head(replay)->start_ns,

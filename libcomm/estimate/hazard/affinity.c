@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "affinity.h"
 #include "hash.h"
+#include "terms.h"
 
 #include <errno.h>
 #include <math.h>
@@ -174,6 +175,8 @@ double comm_affinity_factor(struct comm_affinities *affinities,
 	struct memo *memo = &affinities->memo[key >> 32 & (AFFINITY_MEMOS - 1)];
 	double factor = 1;
 
+	if (comm_without(COMM_TERM_affinity))
+		return 1;
 	if (affinities->stale) {
 		memset(affinities->memo, 0, sizeof(affinities->memo));
 		affinities->stale = false;

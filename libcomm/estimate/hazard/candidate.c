@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "candidate.h"
 
+#include "terms.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -47,7 +49,7 @@ static double candidate_unseen(const struct comm_regions *regions, const struct 
 	double reads = candidate_reads(regions, r);
 	uint32_t level;
 
-	if (reads < 2)
+	if (reads < 2 || comm_without(COMM_TERM_unseen))
 		return 1;
 	for (level = COMM_CANDIDATE_COARSE; level < COMM_REGION_OBJECT; level++)
 		if (around->n[level] >= COMM_CANDIDATE_BURSTS &&
@@ -103,7 +105,8 @@ void comm_candidates_label(const struct comm_write_profile *profile,
 		double weight = around->beside[level], sum = 0;
 
 		memset(mine, 0, n * sizeof(*mine));
-		if (level <= CANDIDATE_BESIDE && around->n[level] < candidate_few && weight > 0)
+		if (level <= CANDIDATE_BESIDE && around->n[level] < candidate_few && weight > 0 &&
+		    !comm_without(COMM_TERM_beside))
 			candidate_beside(regions, read, level, weight, candidate, n, mine);
 		for (uint32_t i = 0; i < n; i++) {
 			uint32_t at = candidate[i].actor[level];
@@ -164,7 +167,8 @@ uint32_t comm_candidates_find(const struct comm_write_profile *profile,
 		region = g->parent;
 	}
 	ret->unseen = candidate_unseen(regions, read, ret);
-	ret->often = candidate_reads(regions, read) >= CANDIDATE_OFTEN;
+	ret->often = candidate_reads(regions, read) >= CANDIDATE_OFTEN &&
+		     !comm_without(COMM_TERM_often);
 	return n;
 }
 
@@ -205,7 +209,7 @@ const struct comm_actor *comm_candidate_profile(const struct comm_write_profile 
 		 * Seen so often in few pieces, it would have been seen in this
 		 * one: the Dirichlet's tail is too heavy for a set that ends.
 		 */
-		if (a->n_pieces > 0)
+		if (a->n_pieces > 0 && !comm_without(COMM_TERM_ends))
 			kappa /= 1 + a->n_below / a->n_pieces / candidate_ends;
 		below = a->weight - a->weight_cover;
 		if (below < weight)

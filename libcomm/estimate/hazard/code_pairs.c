@@ -2,6 +2,7 @@
 #include "code_pairs.h"
 
 #include "hash.h"
+#include "terms.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -71,10 +72,11 @@ bool comm_code_pairs_likely(struct comm_code_pairs *pairs, const struct comm_cod
 	struct code_pair_place *place = code_pair_place(pairs, pair);
 
 	place->due += (float)due;
-	return place->due <= code_pairs_due + place->met;
+	return comm_without(COMM_TERM_met) || place->due <= code_pairs_due + place->met;
 }
 
 bool comm_code_pairs_known(struct comm_code_pairs *pairs, const struct comm_code_pair *pair)
 {
-	return code_pair_place(pairs, pair)->met >= code_pairs_met;
+	return comm_without(COMM_TERM_met) ||
+	       code_pair_place(pairs, pair)->met >= code_pairs_met;
 }

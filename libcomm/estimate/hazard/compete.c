@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "compete.h"
 
+#include "terms.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -255,6 +257,8 @@ static double compete_regular(double chance)
 {
 	double square = chance * chance;
 
+	if (comm_without(COMM_TERM_regular))
+		return chance;
 	return square * square * square * square;
 }
 
@@ -290,7 +294,7 @@ static double compete_run(struct comm_compete *r, const struct comm_compete_read
 	while (slab < SLABS - 1 && rates * compete_slab_ns * (double)(1ull << 2 * slab) < 0.1)
 		slab++;
 	first_slab = slab;
-	for (; slab < SLABS && alive > 0.003; slab++) {
+	for (; slab < SLABS && alive > 0.003 && !comm_without(COMM_TERM_time); slab++) {
 		double now[COMM_CANDIDATES], sum = 0, writes = 0, reads = 0, events;
 
 		for (uint32_t i = 0; i < n; i++) {
@@ -338,7 +342,7 @@ static double compete_run(struct comm_compete *r, const struct comm_compete_read
 	odds = first > 1e-9 ? 1 / first - 1 : 1e9;
 	*ret_first = 1 / sqrt(sqrt(sqrt(1 + compete_regular(odds))));
 	/* Sweeps over memory are regular too: what was probably written was written. */
-	unwritten = compete_regular(alive);
+	unwritten = comm_without(COMM_TERM_time) ? 0 : compete_regular(alive);
 	for (uint32_t i = 0; i < n; i++)
 		tail += candidate[i].tail;
 	if (tail <= 0)
@@ -354,6 +358,8 @@ static double compete_run(struct comm_compete *r, const struct comm_compete_read
 	 */
 	for (uint32_t i = 0; i < n; i++)
 		labels += candidate[i].label * candidate[i].factor;
+	if (comm_without(COMM_TERM_label))
+		labels = 0;
 	/* A thread that reads no other thread's data does not start with data never seen written. */
 	if (labels < 1)
 		written *= labels / (written * labels + 1 - written);

@@ -49,6 +49,7 @@
 #include "region.h"
 #include "rewritten.h"
 #include "seat.h"
+#include "terms.h"
 #include "touch.h"
 #include "unseen.h"
 #include "unwritten_sums.h"
@@ -213,7 +214,7 @@ static void hazard_rate(struct hazard *h, const struct comm_around *around,
 	for (uint32_t i = COMM_REGION_LINE; i <= level && c->seen_ns < 0; i++)
 		if (c->actor[i])
 			c->seen_ns = comm_actor_at(h->regions, c->actor[i])->last_ns;
-	if (a->last_ns < 0) {
+	if (a->last_ns < 0 || comm_without(COMM_TERM_recent)) {
 		double on = cpu->end_ns - cpu->start_ns;
 
 		c->rate = g * a->weight / (on > 1 ? on : 1);
@@ -234,6 +235,8 @@ static void hazard_rate(struct hazard *h, const struct comm_around *around,
 			since_ns = 0;
 		e = exp(-since_ns * a->recent_n / a->recent_ns);
 		active = e / (e + hazard_stop * (1 - e));
+		if (comm_without(COMM_TERM_activity))
+			active = 1;
 		if (active < c->active || c->since_ns == 0) {
 			c->active = active;
 			c->since_ns = since_ns;
@@ -386,6 +389,8 @@ static double hazard_written(struct hazard *h, const struct comm_window_read *r,
 {
 	double written, odds, nobody = 1;
 
+	if (comm_without(COMM_TERM_written))
+		return -1;
 	for (uint32_t i = 0; i < n; i++) {
 		if (h->candidate[i].level == 0 || h->candidate[i].chance >= 1)
 			return -1;
@@ -424,7 +429,7 @@ static double hazard_foretell(struct hazard *h, const struct comm_window_read *r
 	read.shared = comm_sharing_share(comm_write_profile_sharing(h->profile), r->object);
 	unwritten = comm_compete_run(h->compete, &read, h->candidate, n, &first);
 	/* A large block that one thread alone writes is its buffer: that it wrote there is no guess. */
-	if (n == 1 && r->object & COMM_WHOLE_LARGE && h->candidate->level == COMM_LEVEL_OBJECT)
+	if (n == 1 && !comm_without(COMM_TERM_large) && r->object & COMM_WHOLE_LARGE && h->candidate->level == COMM_LEVEL_OBJECT)
 		h->candidate->level--;
 	/*
 	 * Who writes the data around a datum writes it, too, or does not.  Over many data that
@@ -718,7 +723,6 @@ static uint64_t hazard_folded(const void *est)
 
 const struct comm_est_ops comm_est_hazard = {
 	.name = "hazard",
-	.help = "competing hazards of the writers, backed off over space and time",
 	.error_model = {.sampled_ends = 2,
 			.factor_sd = HAZARD_FACTOR_SD,
 			.confusion_sd = HAZARD_CONFUSION_SD,

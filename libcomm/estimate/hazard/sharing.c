@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sharing.h"
 #include "hash.h"
+#include "terms.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -85,6 +86,8 @@ double comm_sharing_share(const struct comm_sharing *sharing, uint32_t object)
 	const struct sharing_object *o = &sharing->object[sharing_object_at(object)];
 	double share = o->seen / (o->due + sharing_prior);
 
+	if (comm_without(COMM_TERM_sharing))
+		return 0;
 	return share < sharing_cap ? share : sharing_cap;
 }
 

@@ -3,6 +3,7 @@
 
 #include "ids.h"
 #include "place.h"
+#include "terms.h"
 
 #include <errno.h>
 #include <math.h>
@@ -110,6 +111,8 @@ bool comm_unseen_far(struct comm_unseen *unseen, const struct comm_touches *touc
 {
 	uint64_t bytes;
 
+	if (comm_without(COMM_TERM_far))
+		return false;
 	if (unseen_has(unseen->began, burst->initial) && !comm_touches_none(touches))
 		return false;
 	if (comm_touches_of(touches, read->datum, read->constant, read->of_file, burst->time_ns))
@@ -129,6 +132,8 @@ double comm_unseen_guess(struct comm_unseen *unseen, const struct comm_window_bu
 	double table, initial = 0, own;
 	uint32_t n, n_own;
 
+	if (comm_without(COMM_TERM_guess))
+		return 1;
 	write = comm_places_nearest(unseen->writes, read->object, read->datum, &near);
 	n = comm_places_around(unseen->reads, &at, near / 2, &n_own);
 	table = UNSEEN_TABLE /

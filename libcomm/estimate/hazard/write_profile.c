@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "write_profile.h"
 #include "hash.h"
+#include "terms.h"
 
 #include <errno.h>
 #include <math.h>
@@ -91,6 +92,8 @@ static double kappa_value(const struct kappa *k, uint32_t level)
 {
 	double v = (double)k->news[level] / k->trials[level];
 
+	if (comm_without(COMM_TERM_kappa))
+		return 1;
 	return v < 1000 ? v : 1000;
 }
 
@@ -114,6 +117,8 @@ static double mixing_value(const struct kappa *k, uint32_t level)
 {
 	double v = (double)(k->mixed[level] + 0.5f) / (k->unmixed[level] + 1);
 
+	if (comm_without(COMM_TERM_mixing))
+		return 0.5;
 	return v < 1000 ? v : 1000;
 }
 
@@ -379,6 +384,8 @@ void comm_write_profile_take_out(struct comm_write_profile *profile, struct comm
 	struct comm_write_profile *p = profile;
 	struct comm_window_write *w = comm_window_writes(window, b);
 
+	if (comm_without(COMM_TERM_own))
+		return;
 	p->pass++;
 	expect_writes(p, w, b->n_writes);
 	for (uint32_t j = 0; j < b->n_writes; j++, w++)

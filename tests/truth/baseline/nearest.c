@@ -3,8 +3,8 @@
  * The baseline: the last *sampled* writer of the line counts as the writer.
  * It has no notion of what was not sampled; it is here to be compared with.
  */
+#include "baseline.h"
 #include "edge_sums.h"
-#include "estimator.h"
 #include "event.h"
 #include "hash.h"
 #include "unwritten_sums.h"
@@ -188,7 +188,6 @@ static uint64_t nearest_folded(const void *est)
 
 const struct comm_est_ops comm_est_nearest = {
 	.name = "nearest",
-	.help = "last sampled writer of the 64 B line; a baseline to compare with",
 	.error_model = {.sampled_ends = 2,
 			.factor_sd = NEAREST_FACTOR_SD,
 			.confusion_sd = NEAREST_CONFUSION_SD},

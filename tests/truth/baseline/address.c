@@ -4,22 +4,14 @@
  * the sampled write that is nearest in address, in the same object and at whatever time so far,
  * the reader's own writes among them.  Data of an object that nobody was seen to write is the
  * initial thread's, where the run saw the program begin.  No time, no chances, no constants.
- *
- * It replaces libcomm's table of estimators in commd-baseline, the commd of this folder.
  */
+#include "baseline.h"
 #include "edge_sums.h"
-#include "estimator.h"
 #include "event.h"
 #include "weight.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-static const struct comm_est_ops comm_est_address;
-
-#undef COMM_ESTIMATORS
-#define COMM_ESTIMATORS(X) X(address)
-#include "../../libcomm/estimate/estimator.c"
 
 enum {
 	STEP_BYTES = 64, /* long writes, such as copies, count once in so many bytes */
@@ -256,9 +248,8 @@ static int address_slice(void *est, uint64_t start_ns, uint64_t end_ns, comm_edg
 	return 0;
 }
 
-static const struct comm_est_ops comm_est_address = {
+const struct comm_est_ops comm_est_address = {
 	.name = "address",
-	.help = "nearest sampled write in address; for tests",
 	/* As wide as nearest's; the tables take it as stating everything anyway. */
 	.error_model = {.sampled_ends = 2, .factor_sd = 1.75, .confusion_sd = 0.35},
 	.create = address_create,

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What each term of the estimator earns: replays what accuracy.py --keep has recorded without it.
+
+  ablate.py [--attached] [--jobs N] DIR [TERM...]
+
+DIR is accuracy.py's (--out).  TERM is of libcomm/estimate/terms.h (default: each alone); "a-b" leaves
+out both.  Beside them stand the baselines.  A row has, of the recordings that constants were chosen on
+and of the others (held out), for kernels by thread and programs by role:
+
+  error   mean normalised error of what a report by default is of, without guesses
+  all     the same, guesses included
+  stated  rows that are stated: those that are true
+  false   of silent kernels, the worst part of all reads that is put down to another thread
+  code    programs: error by function
+
+--attached: programs as if commd had come after a quarter of the run.  $O (.output) has the programs.
+"""
+import argparse
+import glob
+import multiprocessing
+import os
+import re
+import sqlite3
+import statistics
+import sys
+import tempfile
+
+import accuracy
+import accuracy_report
+import programs
+import rescore
+import stated
+
+# As tests/truth/README.md has it; of programs, the eleven of programs.py.
+FITTED = {"lbzip2", "minimap2", "pbzip2", "pigz", "povray", "python", "sort", "sqlite", "x264", "xz", "zstd"}
+HERE = os.path.dirname(os.path.abspath(__file__))
+TERMS = os.path.join(HERE, "../../libcomm/estimate/terms.h")
+
+
+def terms():
+    """{term: what is done without it}."""
+    with open(TERMS) as f:
+        return dict(re.findall(r'X\((\w+), "([^"]*)"\)', f.read()))
+
+
+def of_silent(name):
+    return name.partition(".")[0] in accuracy_report.SILENT
+
+
+def without_guesses(db):
+    """The same store, as if what is a guess had no known writer."""
+    con = sqlite3.connect(db)
+    con.execute("UPDATE edge SET bytes = bytes - guess_bytes, guess_bytes = 0 WHERE guess_bytes > 0")
+    con.commit()
+    con.close()
+
+
+def score(job):
+    """(kind, held out, variant, figures) of one recording without some terms."""
+    kind, path, variant, tools = job
+    name = os.path.basename(path).partition(".")[0]
+    held_out = name not in (FITTED if kind == "program" else accuracy_report.fitted())
+    tools = dict(tools, estimators=[variant])
+    ret = {}
+    with tempfile.TemporaryDirectory() as directory:
+        db = os.path.join(directory, "x.db")
+        try:
+            if kind == "kernel":
+                by = rescore.kernel(tools, path, variant, db)["thread"]
+                ret["all"], ret["false"] = by["error"], by.get("false")
+            else:
+                figures = rescore.program(tools, path, variant, db)
+                by, exact = figures["role"], programs.read_store(
+                    os.path.join(os.path.dirname(path), name + ".exact.db"))
+                ret["all"] = by["error"]
+                without_guesses(db)
+                seen = programs.read_store(db, variant)
+                ret["error"] = programs.score(seen, exact, "role")["error"]
+                ret["code"] = programs.score(seen, exact, "function")["error"]
+            if kind == "kernel":
+                without_guesses(db)
+                report = os.path.join(directory, "x.json")
+                with open(report, "w") as f:
+                    f.write(accuracy.report(tools["commctl"], db, os.devnull, variant, "--by-thread"))
+                truth = os.path.join(path, "truth.csv")
+                true, head = accuracy.compare.read_truth([truth])
+                ret["error"] = accuracy.compare.compare(
+                    *accuracy.compare.read_report(report), true, head,
+                    accuracy.compare.read_truth([truth], "sync_bytes")[0])["error"]
+        except (accuracy.Failed, sqlite3.Error) as e:
+            print("%s, %s failed: %s" % (path, variant, e), file=sys.stderr)
+            return kind, held_out, variant, name, {}
+    ret["stated"] = by["stated"] or 0
+    ret["true"] = round((by["cover"] or 0) * ret["stated"])
+    return kind, held_out, variant, name, ret
+
+
+def mean(values):
+    values = [v for v in values if v is not None]
+    return "%.3f" % statistics.mean(values) if values else "-"
+
+
+def cells(of):
+    false = [f["false"] for f in of if f.get("false") is not None]
+    ret = [mean([f.get("error") for f in of]), mean([f.get("all") for f in of]),
+           "%d: %d" % (sum(f.get("stated", 0) for f in of), sum(f.get("true", 0) for f in of))]
+    return ret + ["%.2g" % max(false) if false else mean([f.get("code") for f in of])]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    o = os.environ.get("O", ".output")
+    parser.add_argument("--attached", action="store_true")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--only", choices=["kernels", "programs"])
+    parser.add_argument("dir")
+    parser.add_argument("terms", nargs="*", metavar="TERM")
+    args = parser.parse_args()
+    known = terms()
+    for name in args.terms:
+        for term in name.split("-"):
+            if term not in known:
+                print("ablate.py: no term is called '%s'; there are: %s" % (term, ", ".join(known)),
+                      file=sys.stderr)
+                return 2
+    tools = {"commd": os.path.join(o, "commd"), "commctl": os.path.join(o, "commctl"),
+             "baseline": os.path.join(o, "tests/truth/commd-baseline"), "attached": args.attached}
+    paths = []
+    if args.only != "programs" and not args.attached:
+        paths += [("kernel", p) for p in sorted(glob.glob(os.path.join(args.dir, "recordings", "*")))]
+    if args.only != "kernels":
+        paths += [("program", p) for p in sorted(glob.glob(os.path.join(args.dir, "programs", "*.rec")))]
+    if not paths:
+        print("ablate.py: %s has no recordings: make some, by accuracy.py --keep --out %s" %
+              (args.dir, args.dir), file=sys.stderr)
+        return 2
+    variants = [stated.ESTIMATOR] + ["-" + t for t in args.terms or known] + stated.BASELINES
+    jobs = [(kind, path, variant, tools) for variant in variants for kind, path in paths]
+    found = {}
+    with multiprocessing.Pool(args.jobs) as pool:
+        for i, (kind, held_out, variant, _, figures) in enumerate(pool.imap(score, jobs)):
+            found.setdefault((kind, held_out, variant), []).append(figures)
+            if sys.stderr.isatty() and i % 10 == 0:
+                print("%d of %d" % (i, len(jobs)), end="\r", file=sys.stderr)
+    groups = [(kind, held_out) for kind in ("kernel", "program") for held_out in (False, True)
+              if (kind, held_out, variants[0]) in found]
+    head = ["without"]
+    for kind, held_out in groups:
+        which = "%ss, %s" % (kind, "held out" if held_out else "chosen on")
+        head += [which + ": error", "all", "stated: true", "false" if kind == "kernel" else "code"]
+    rows = [[variant] + [c for group in groups for c in cells(found[(*group, variant)])]
+            for variant in variants]
+    print("\n".join(accuracy_report.table(head, rows)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
