@@ -8,11 +8,11 @@ DIR is accuracy.py's (--out).  TERM is of libcomm/estimate/terms.h (default: eac
 out both.  Beside them stand the baselines.  A row has, of the recordings that constants were chosen on
 and of the others (held out), for kernels by thread and programs by role:
 
-  error   mean normalised error of what a report by default is of, without guesses
-  all     the same, guesses included
+  error   mean normalised error of what a report by default is of, without guesses; in brackets, by how much it is
+          more than with all terms, recording by recording: the mean and its standard error
   stated  rows that are stated: those that are true
   false   of silent kernels, the worst part of all reads that is put down to another thread
-  code    programs: error by function
+  code    programs: rows by function that are stated: those that are true
 
 --attached: programs as if commd had come after a quarter of the run.  $O (.output) has the programs.
 """
@@ -28,6 +28,7 @@ import tempfile
 
 import accuracy
 import accuracy_report
+import compare
 import programs
 import rescore
 import stated
@@ -44,16 +45,21 @@ def terms():
         return dict(re.findall(r'X\((\w+), "([^"]*)"\)', f.read()))
 
 
-def of_silent(name):
-    return name.partition(".")[0] in accuracy_report.SILENT
-
-
 def without_guesses(db):
     """The same store, as if what is a guess had no known writer."""
     con = sqlite3.connect(db)
     con.execute("UPDATE edge SET bytes = bytes - guess_bytes, guess_bytes = 0 WHERE guess_bytes > 0")
     con.commit()
     con.close()
+
+
+def kernel_error(tools, path, variant, db):
+    report, truth = db + ".json", os.path.join(path, "truth.csv")
+    with open(report, "w") as f:
+        f.write(accuracy.report(tools["commctl"], db, os.devnull, variant, "--by-thread"))
+    true, head = compare.read_truth([truth])
+    return compare.compare(*compare.read_report(report), true, head,
+                           compare.read_truth([truth], "sync_bytes")[0])["error"]
 
 
 def score(job):
@@ -68,44 +74,45 @@ def score(job):
         try:
             if kind == "kernel":
                 by = rescore.kernel(tools, path, variant, db)["thread"]
-                ret["all"], ret["false"] = by["error"], by.get("false")
+                ret["false"] = by.get("false")
+                without_guesses(db)
+                ret["error"] = kernel_error(tools, path, variant, db)
             else:
                 figures = rescore.program(tools, path, variant, db)
-                by, exact = figures["role"], programs.read_store(
-                    os.path.join(os.path.dirname(path), name + ".exact.db"))
-                ret["all"] = by["error"]
+                by, code = figures["role"], figures["function"]
+                ret["code"] = code["stated"] or 0
+                ret["true code"] = round((code["cover"] or 0) * ret["code"])
                 without_guesses(db)
-                seen = programs.read_store(db, variant)
-                ret["error"] = programs.score(seen, exact, "role")["error"]
-                ret["code"] = programs.score(seen, exact, "function")["error"]
-            if kind == "kernel":
-                without_guesses(db)
-                report = os.path.join(directory, "x.json")
-                with open(report, "w") as f:
-                    f.write(accuracy.report(tools["commctl"], db, os.devnull, variant, "--by-thread"))
-                truth = os.path.join(path, "truth.csv")
-                true, head = accuracy.compare.read_truth([truth])
-                ret["error"] = accuracy.compare.compare(
-                    *accuracy.compare.read_report(report), true, head,
-                    accuracy.compare.read_truth([truth], "sync_bytes")[0])["error"]
+                exact = os.path.join(os.path.dirname(path), name + ".exact.db")
+                ret["error"] = programs.score(programs.read_store(db, variant),
+                                              programs.read_store(exact), "role")["error"]
         except (accuracy.Failed, sqlite3.Error) as e:
             print("%s, %s failed: %s" % (path, variant, e), file=sys.stderr)
-            return kind, held_out, variant, name, {}
+            return kind, held_out, variant, path, {}
     ret["stated"] = by["stated"] or 0
     ret["true"] = round((by["cover"] or 0) * ret["stated"])
-    return kind, held_out, variant, name, ret
+    return kind, held_out, variant, path, ret
 
 
-def mean(values):
-    values = [v for v in values if v is not None]
-    return "%.3f" % statistics.mean(values) if values else "-"
+def more(of, whole):
+    """By how much the errors are more than with all terms: mean and standard error."""
+    by = [f["error"] - whole[name]["error"] for name, f in of.items()
+          if None not in (f.get("error"), whole[name].get("error"))]
+    if len(by) < 2:
+        return "-"
+    return "%+.3f, %.3f" % (statistics.mean(by), statistics.stdev(by) / len(by) ** 0.5)
 
 
-def cells(of):
-    false = [f["false"] for f in of if f.get("false") is not None]
-    ret = [mean([f.get("error") for f in of]), mean([f.get("all") for f in of]),
-           "%d: %d" % (sum(f.get("stated", 0) for f in of), sum(f.get("true", 0) for f in of))]
-    return ret + ["%.2g" % max(false) if false else mean([f.get("code") for f in of])]
+def rows_of(of, stated_rows, true_rows):
+    return "%d: %d" % tuple(sum(f.get(k, 0) for f in of.values()) for k in (stated_rows, true_rows))
+
+
+def cells(of, whole):
+    errors = [f["error"] for f in of.values() if f.get("error") is not None]
+    false = [f["false"] for f in of.values() if f.get("false") is not None]
+    error = "%.3f" % statistics.mean(errors) if errors else "-"
+    return [error if of is whole else "%s (%s)" % (error, more(of, whole)), rows_of(of, "stated", "true"),
+            "%.2g" % max(false) if false else rows_of(of, "code", "true code")]
 
 
 def main():
@@ -128,7 +135,8 @@ def main():
              "baseline": os.path.join(o, "tests/truth/commd-baseline"), "attached": args.attached}
     paths = []
     if args.only != "programs" and not args.attached:
-        paths += [("kernel", p) for p in sorted(glob.glob(os.path.join(args.dir, "recordings", "*")))]
+        paths += [("kernel", os.path.dirname(p)) for p in
+                  sorted(glob.glob(os.path.join(args.dir, "recordings", "*", "truth.csv")))]
     if args.only != "kernels":
         paths += [("program", p) for p in sorted(glob.glob(os.path.join(args.dir, "programs", "*.rec")))]
     if not paths:
@@ -139,8 +147,8 @@ def main():
     jobs = [(kind, path, variant, tools) for variant in variants for kind, path in paths]
     found = {}
     with multiprocessing.Pool(args.jobs) as pool:
-        for i, (kind, held_out, variant, _, figures) in enumerate(pool.imap(score, jobs)):
-            found.setdefault((kind, held_out, variant), []).append(figures)
+        for i, (kind, held_out, variant, path, figures) in enumerate(pool.imap(score, jobs)):
+            found.setdefault((kind, held_out, variant), {})[path] = figures
             if sys.stderr.isatty() and i % 10 == 0:
                 print("%d of %d" % (i, len(jobs)), end="\r", file=sys.stderr)
     groups = [(kind, held_out) for kind in ("kernel", "program") for held_out in (False, True)
@@ -148,8 +156,9 @@ def main():
     head = ["without"]
     for kind, held_out in groups:
         which = "%ss, %s" % (kind, "held out" if held_out else "chosen on")
-        head += [which + ": error", "all", "stated: true", "false" if kind == "kernel" else "code"]
-    rows = [[variant] + [c for group in groups for c in cells(found[(*group, variant)])]
+        head += [which + ": error", "stated", "false" if kind == "kernel" else "code"]
+    rows = [[variant] + [c for group in groups
+             for c in cells(found[(*group, variant)], found[(*group, variants[0])])]
             for variant in variants]
     print("\n".join(accuracy_report.table(head, rows)))
     return 0

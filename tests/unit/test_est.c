@@ -15,8 +15,7 @@ static void test_one_edge(void **state)
 	for (uint32_t i = 0; i < 1000; i++) {
 		uint64_t at = base + i % 16 * 8;
 
-		feed_exact(ops, est, i * 2000000ull + 1, 1,
-			   access_at(at, COMM_ACCESS_WRITE, 0));
+		feed_exact(ops, est, i * 2000000ull + 1, 1, access_at(at, COMM_ACCESS_WRITE, 0));
 		feed_exact(ops, est, i * 2000000ull + 1000001, 2,
 			   access_at(at, COMM_ACCESS_READ, 0));
 	}
@@ -47,8 +46,7 @@ static void test_block(void **state)
 	for (uint32_t i = 0; i < 1000; i++) {
 		struct comm_access read = access_at(base, COMM_ACCESS_READ, 0);
 
-		feed_exact(ops, est, i * 2000000ull + 1, 1,
-			   access_at(base, COMM_ACCESS_WRITE, 0));
+		feed_exact(ops, est, i * 2000000ull + 1, 1, access_at(base, COMM_ACCESS_WRITE, 0));
 		read.block = 77;
 		feed_exact(ops, est, i * 2000000ull + 1000001, 2, read);
 	}
@@ -120,8 +118,7 @@ static void test_bursts_of_accesses(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++)
 		for (int bursts = 0; bursts < 2; bursts++) {
-			double ratio =
-				sampled_reads(&comm_est_hazard, &bodies[i], bursts);
+			double ratio = sampled_reads(&comm_est_hazard, &bodies[i], bursts);
 
 			if (fabs(ratio - 1) > 0.05)
 				fail_msg("%s, body %zu, bursts %d: %.3f times",
@@ -305,8 +302,7 @@ static void test_bound(void **state)
 
 	assert_int_equal(ops->create(&small, &est), 0);
 	for (uint32_t i = 0; i < 200000; i++) {
-		struct comm_access w =
-			access_at(base + (uint64_t)i * 4096, COMM_ACCESS_WRITE, 0);
+		struct comm_access w = access_at(base + (uint64_t)i * 4096, COMM_ACCESS_WRITE, 0);
 
 		w.object = i;
 		feed_exact(ops, est, i * 2000ull + 1, 1 + i % 5, w);
@@ -353,8 +349,7 @@ static void test_folded(void **state)
 	slice(ops, est, &r);
 	folded = ops->folded(est);
 	if (!(folded > 10000 && r.n_edges + folded < 20000 + 10))
-		fail_msg("%s: %u edges, %lu folded", ops->name, r.n_edges,
-			 (unsigned long)folded);
+		fail_msg("%s: %u edges, %lu folded", ops->name, r.n_edges, (unsigned long)folded);
 	for (uint32_t i = 0; i < T; i++)
 		all += r.bytes[i][i];
 	assert_true(fabs(all / r.edge_bytes - 1) < 1e-9);
@@ -505,22 +500,14 @@ static void test_hostile(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_edge),
-		cmocka_unit_test(test_bursts_of_accesses),
-		cmocka_unit_test(test_unwritten),
-		cmocka_unit_test(test_unwritten_ends),
-		cmocka_unit_test(test_self),
-		cmocka_unit_test(test_sched),
-		cmocka_unit_test(test_range),
-		cmocka_unit_test(test_far),
-		cmocka_unit_test(test_bound),
-		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_no_bound),
-		cmocka_unit_test(test_folded),
-		cmocka_unit_test(test_folded_threads),
-		cmocka_unit_test(test_long_bursts),
-		cmocka_unit_test(test_many_threads),
-		cmocka_unit_test(test_block),
+		cmocka_unit_test(test_one_edge),       cmocka_unit_test(test_bursts_of_accesses),
+		cmocka_unit_test(test_unwritten),      cmocka_unit_test(test_unwritten_ends),
+		cmocka_unit_test(test_self),	       cmocka_unit_test(test_sched),
+		cmocka_unit_test(test_range),	       cmocka_unit_test(test_far),
+		cmocka_unit_test(test_bound),	       cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_no_bound),       cmocka_unit_test(test_folded),
+		cmocka_unit_test(test_folded_threads), cmocka_unit_test(test_long_bursts),
+		cmocka_unit_test(test_many_threads),   cmocka_unit_test(test_block),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

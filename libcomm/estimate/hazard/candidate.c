@@ -7,15 +7,13 @@
 #include <string.h>
 
 enum {
-	CANDIDATE_BESIDE = 4, /* the coarsest level at which neighbours are looked at */
 	CANDIDATE_OFTEN = 16, /* reads, by bursts, from which on a datum is read over and over */
 };
 
-static const double candidate_few =
-	3; /* bursts in a region, below which its neighbours are asked */
-static const double candidate_mixing = 0.5; /* bursts that equal shares are worth, in an object */
-static const double candidate_ends =
-	4; /* bursts per piece, from which on a thread is taken to have no other pieces */
+static const double candidate_unseen =
+	1; /* bursts that all pieces not seen to be written are worth, 0.3 to 3 */
+static const double candidate_mixing =
+	0.5; /* bursts that the shares around a region are worth in it, 0.2 to 2 */
 
 static struct comm_candidate *candidate_of(struct comm_candidate *candidate, uint32_t *n,
 					   uint32_t thread)
@@ -39,87 +37,28 @@ static double candidate_reads(const struct comm_regions *regions, const struct c
 	return g->read[r->datum >> comm_region_shift(regions, 0) & 7];
 }
 
-/*
- * A datum read over and over and never seen written is hardly written at all:
- * so many writes would have been seen as go with such reads around it.
- */
-static double candidate_unseen(const struct comm_regions *regions, const struct comm_window_read *r,
-			       const struct comm_around *around)
-{
-	double reads = candidate_reads(regions, r);
-	uint32_t level;
-
-	if (reads < 2 || comm_without(COMM_TERM_unseen))
-		return 1;
-	for (level = COMM_CANDIDATE_COARSE; level < COMM_REGION_OBJECT; level++)
-		if (around->n[level] >= COMM_CANDIDATE_BURSTS &&
-		    around->n_reads[level] >= COMM_CANDIDATE_BURSTS)
-			break;
-	if (around->reads[level] <= 0)
-		return 1;
-	return 1 / (1 + around->weight[level] / around->reads[level] * (reads - 1));
-}
-
-/*
- * Bursts in the regions before and after the datum's: an owner's piece begins and
- * ends anywhere, not where regions do.
- */
-static void candidate_beside(struct comm_regions *regions, const struct comm_window_read *r,
-			     uint32_t level, double weight, const struct comm_candidate *candidate,
-			     uint32_t n, double *ret_beside)
-{
-	for (int side = 0; side < 2; side++) {
-		uint32_t region = comm_region_beside(regions, r->object, r->datum, level, side);
-
-		if (!region)
-			continue;
-		for (uint32_t at = comm_region_at(regions, region)->actors; at;) {
-			const struct comm_actor *a = comm_actor_at(regions, at);
-			uint32_t i = 0;
-
-			while (i < n && candidate[i].thread != a->thread)
-				i++;
-			if (i < n && a->n > 0.01f)
-				ret_beside[i] += weight * a->n;
-			at = a->next;
-		}
-	}
-}
-
 void comm_candidates_label(const struct comm_write_profile *profile,
-			   const struct comm_window_read *read, const struct comm_around *around,
 			   struct comm_candidate *candidate, uint32_t n)
 {
-	const struct comm_sharing *sharing = comm_write_profile_sharing(profile);
 	struct comm_regions *regions = comm_write_profile_regions(profile);
-	double mine[COMM_CANDIDATES], news[COMM_CANDIDATES];
+	double mine[COMM_CANDIDATES];
 
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n; i++)
 		candidate[i].label = 1.0 / n;
-		/* A thread that writes the same few data over and over does not write another one. */
-		news[i] = comm_sharing_news(sharing, read->object, candidate[i].thread);
-	}
 	for (uint32_t level = COMM_REGION_OBJECT; level >= COMM_REGION_LINE; level--) {
-		double mixing =
-			level < COMM_REGION_OBJECT ? around->mixing[level] : candidate_mixing;
-		double weight = around->beside[level], sum = 0;
+		double sum = 0;
 
 		memset(mine, 0, n * sizeof(*mine));
-		if (level <= CANDIDATE_BESIDE && around->n[level] < candidate_few && weight > 0 &&
-		    !comm_without(COMM_TERM_beside))
-			candidate_beside(regions, read, level, weight, candidate, n, mine);
 		for (uint32_t i = 0; i < n; i++) {
 			uint32_t at = candidate[i].actor[level];
 
 			if (at)
 				mine[i] += fmax(comm_actor_at(regions, at)->n, 0);
-			if (level > COMM_REGION_LINE)
-				mine[i] *= news[i];
 			sum += mine[i];
 		}
 		for (uint32_t i = 0; i < n; i++)
-			candidate[i].label =
-				(mine[i] + mixing * candidate[i].label) / (sum + mixing);
+			candidate[i].label = (mine[i] + candidate_mixing * candidate[i].label) /
+					     (sum + candidate_mixing);
 	}
 }
 
@@ -131,16 +70,12 @@ uint32_t comm_candidates_find(const struct comm_write_profile *profile,
 	uint32_t region = read->region, n = 0;
 
 	memset(ret, 0, sizeof(*ret));
-	comm_write_profile_kappa(profile, read->object, ret->kappa);
-	comm_write_profile_mixing(profile, read->object, ret->mixing);
-	comm_write_profile_beside(profile, read->object, ret->beside);
 	for (uint32_t level = 0; level < COMM_REGION_LEVELS; level++)
 		ret->pieces[level] = COMM_REGION_CHILDREN;
 	while (region) {
 		const struct comm_region *g = comm_region_at(regions, region);
 		uint32_t level = g->level;
 
-		ret->region[level] = region;
 		ret->pieces[level] =
 			level < COMM_REGION_OBJECT ? __builtin_popcount(g->touched) : g->n_children;
 		if (ret->pieces[level] < 1)
@@ -150,7 +85,6 @@ uint32_t comm_candidates_find(const struct comm_write_profile *profile,
 			struct comm_candidate *c;
 
 			ret->n_reads[level] += a->n_read;
-			ret->reads[level] += a->weight_read;
 			if (a->thread == reader) {
 				ret->n_read[level] = a->n_read;
 				ret->weight_read[level] = a->weight_read;
@@ -166,9 +100,8 @@ uint32_t comm_candidates_find(const struct comm_write_profile *profile,
 		}
 		region = g->parent;
 	}
-	ret->unseen = candidate_unseen(regions, read, ret);
-	ret->often = candidate_reads(regions, read) >= CANDIDATE_OFTEN &&
-		     !comm_without(COMM_TERM_often);
+	ret->often =
+		candidate_reads(regions, read) >= CANDIDATE_OFTEN && !comm_without(COMM_TERM_often);
 	return n;
 }
 
@@ -187,7 +120,7 @@ const struct comm_actor *comm_candidate_profile(const struct comm_write_profile 
 	candidate->tail = 0;
 	for (level = 1; level <= COMM_REGION_OBJECT; level++) {
 		const struct comm_actor *child = a;
-		double kappa = around->kappa[level - 1], pieces = around->pieces[level];
+		double pieces = around->pieces[level];
 		double below, mean, weight, share;
 
 		a = candidate->actor[level] && level >= from
@@ -205,23 +138,18 @@ const struct comm_actor *comm_candidate_profile(const struct comm_write_profile 
 			if (level < candidate->level)
 				candidate->level = (uint8_t)level;
 		}
-		/*
-		 * Seen so often in few pieces, it would have been seen in this
-		 * one: the Dirichlet's tail is too heavy for a set that ends.
-		 */
-		if (a->n_pieces > 0 && !comm_without(COMM_TERM_ends))
-			kappa /= 1 + a->n_below / a->n_pieces / candidate_ends;
 		below = a->weight - a->weight_cover;
 		if (below < weight)
 			below = weight;
 		mean = a->n_below > 0.01f ? below / a->n_below : a->weight;
-		share = (weight + kappa * mean / pieces) / (below + kappa * mean) * below /
-			a->weight;
+		share = (weight + candidate_unseen * mean / pieces) /
+			(below + candidate_unseen * mean) * below / a->weight;
 		share += a->weight_cover / a->weight / pieces;
 		/* Unseen: as likely to be written at all as it is less written than others. */
 		if (weight <= 0 && a->weight_cover <= 0 && a->n_pieces > 0)
-			candidate->chance *= kappa * mean / pieces /
-					     (kappa * mean / pieces + below / a->n_pieces);
+			candidate->chance *=
+				candidate_unseen * mean / pieces /
+				(candidate_unseen * mean / pieces + below / a->n_pieces);
 		g *= share;
 		if (a->n >= COMM_CANDIDATE_BURSTS || level == COMM_REGION_OBJECT)
 			break;

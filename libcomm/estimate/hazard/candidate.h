@@ -28,12 +28,14 @@ struct comm_candidate {
 	double chance;	 /* that it writes x at all */
 	double since_ns; /* on-CPU, since the last burst that wrote around x */
 	double active;	 /* share of the rate that counts since then */
+	double silent;	 /* how sure it is that it has stopped writing around x for silent_ns */
+	double silent_ns;
 	/* On-CPU times of the last bursts that wrote the finest region around x, and the one trusted; < 0: none. */
 	double seen_ns, seen_around_ns;
 	double profile; /* share of x in the writes at the level trusted */
 	double tail;	/* weight of x, for what no hazard explains */
 	double label;	/* chance that it is the one that writes around x */
-	double factor;	/* the reader's affinity to it */
+	double factor;	/* of its share where surroundings alone are known (own_reads.h) */
 	double most;	/* cumulated hazard for ever */
 	double before;	/* cumulated hazard so far */
 	double share;
@@ -42,14 +44,11 @@ struct comm_candidate {
 
 /* What was seen around a datum, level by level. */
 struct comm_around {
-	uint32_t region[COMM_REGION_LEVELS];
 	double pieces[COMM_REGION_LEVELS]; /* children in use */
 	double n[COMM_REGION_LEVELS], weight[COMM_REGION_LEVELS];
 	double n_read[COMM_REGION_LEVELS], weight_read[COMM_REGION_LEVELS];
-	double kappa[COMM_REGION_LEVELS], mixing[COMM_REGION_LEVELS], beside[COMM_REGION_LEVELS];
-	double n_reads[COMM_REGION_LEVELS], reads[COMM_REGION_LEVELS]; /* of all threads */
-	double unseen; /* chance of a written datum not to be seen written */
-	bool often;    /* it was read over and over */
+	double n_reads[COMM_REGION_LEVELS]; /* of all threads */
+	bool often;			    /* it was read over and over */
 };
 
 /* The candidates at a read, COMM_CANDIDATES at most; returns how many. */
@@ -58,7 +57,6 @@ uint32_t comm_candidates_find(const struct comm_write_profile *profile,
 			      struct comm_around *ret, struct comm_candidate *ret_candidate);
 /* Fills in label: who writes the datum, were one thread to write it. */
 void comm_candidates_label(const struct comm_write_profile *profile,
-			   const struct comm_window_read *read, const struct comm_around *around,
 			   struct comm_candidate *candidate, uint32_t n);
 /*
  * Fills in profile, level, chance and tail: the share of the datum in the

@@ -22,6 +22,9 @@ _Static_assert(THREADS > 8 * COMM_WINDOW_READS * COMM_CANDIDATES, "a free one is
 /* What is certain: the logarithm of a chance that is 0. */
 #define DATED_MOST 50.0
 
+/* The power that makes turns of threads as regular as they mostly are. */
+#define COMPETE_REGULAR 8
+
 static const double compete_slab_ns = 1000; /* the shortest; each is 4 times longer */
 
 /* On-CPU times of a thread; those of threads that are asked for no more give way. */
@@ -252,16 +255,6 @@ static void compete_frames(struct comm_compete *r, struct comm_candidate *candid
 	}
 }
 
-/* Sharpens a chance, or odds: the eighth power. */
-static double compete_regular(double chance)
-{
-	double square = chance * chance;
-
-	if (comm_without(COMM_TERM_regular))
-		return chance;
-	return square * square * square * square;
-}
-
 /* Writes of the datum expected since the beginning, were it written at all. */
 static double compete_ever(struct comm_compete *r, const struct comm_candidate *candidate,
 			   uint32_t n)
@@ -282,8 +275,7 @@ static double compete_run(struct comm_compete *r, const struct comm_compete_read
 			  struct comm_candidate *candidate, uint32_t n, double *ret_first)
 {
 	struct thread_time *reader_cpu = compete_thread(r, read->reader);
-	double alive = 1, tail = 0, unwritten, odds, rates = read->rate, labels = 0;
-	double written = read->written, shared = read->shared;
+	double alive = 1, odds, rates = read->rate, labels = 0, written = read->written;
 	uint32_t slab = 0, first_slab;
 	/* The same with rates taken as certain: does a write or a read of the reader come first? */
 	double first = 0, left = 1, writes_before = 0, reads_before = 0;
@@ -294,7 +286,7 @@ static double compete_run(struct comm_compete *r, const struct comm_compete_read
 	while (slab < SLABS - 1 && rates * compete_slab_ns * (double)(1ull << 2 * slab) < 0.1)
 		slab++;
 	first_slab = slab;
-	for (; slab < SLABS && alive > 0.003 && !comm_without(COMM_TERM_time); slab++) {
+	for (; slab < SLABS && alive > 0.003; slab++) {
 		double now[COMM_CANDIDATES], sum = 0, writes = 0, reads = 0, events;
 
 		for (uint32_t i = 0; i < n; i++) {
@@ -340,21 +332,12 @@ static double compete_run(struct comm_compete *r, const struct comm_compete_read
 		first /= 1 - left;
 	/* Synchronised programs alternate more regularly than chance has it. */
 	odds = first > 1e-9 ? 1 / first - 1 : 1e9;
-	*ret_first = 1 / sqrt(sqrt(sqrt(1 + compete_regular(odds))));
-	/* Sweeps over memory are regular too: what was probably written was written. */
-	unwritten = comm_without(COMM_TERM_time) ? 0 : compete_regular(alive);
-	for (uint32_t i = 0; i < n; i++)
-		tail += candidate[i].tail;
-	if (tail <= 0)
+	*ret_first = pow(1 + pow(odds, COMPETE_REGULAR), -1.0 / COMPETE_REGULAR);
+	if (written < 0 || alive >= 1)
 		return alive;
-	for (uint32_t i = 0; i < n; i++)
-		candidate[i].share += (alive - unwritten) * candidate[i].tail / tail;
-	if (written < 0)
-		return unwritten;
 	/*
-	 * Whether the datum is written at all: as data like it were.  By which thread:
-	 * where each datum has one writer, by the thread that writes the data around
-	 * it, whenever that wrote; else the candidates compete.
+	 * Whether the datum is written at all: as data like it were.  By which thread: by
+	 * the one that writes the data around it, whenever that wrote.
 	 */
 	for (uint32_t i = 0; i < n; i++)
 		labels += candidate[i].label * candidate[i].factor;
@@ -363,19 +346,19 @@ static double compete_run(struct comm_compete *r, const struct comm_compete_read
 	/* A thread that reads no other thread's data does not start with data never seen written. */
 	if (labels < 1)
 		written *= labels / (written * labels + 1 - written);
-	written *= 1 - compete_regular(exp(-compete_ever(r, candidate, n)));
-	if (labels <= 0)
-		shared = 1;
-	for (uint32_t i = 0; i < n && unwritten < 1; i++) {
+	written *= -expm1(-compete_ever(r, candidate, n));
+	for (uint32_t i = 0; i < n; i++) {
 		struct comm_candidate *c = &candidate[i];
 
-		c->share *= shared / (1 - unwritten);
-		comm_ages_scale(&c->ages, shared / (1 - unwritten) * written);
+		double share = c->share / (1 - alive);
+
 		if (labels > 0)
-			c->share += (1 - shared) * c->label * c->factor / labels;
-		c->share *= written;
+			share = c->label * c->factor / labels;
+		/* When it wrote, if it did, the hazards tell. */
+		comm_ages_scale(&c->ages, c->share > 0 ? share * written / c->share : 0);
+		c->share = share * written;
 	}
-	return unwritten < 1 ? 1 - written : 1;
+	return 1 - written;
 }
 
 double comm_compete_run(struct comm_compete *compete, const struct comm_compete_read *read,

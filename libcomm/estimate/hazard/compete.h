@@ -25,7 +25,6 @@ struct comm_compete_read {
 	uint32_t reader;
 	double rate;	/* per ns on a CPU */
 	double written; /* the chance that it is written at all; < 0: it was seen to be */
-	double shared;	/* share of threads that write what one of them does */
 };
 
 /* on_cpu must outlive it. */

@@ -13,14 +13,12 @@
  * when w has been running for long without writing there.  The profile is the
  * share of w's writes in that region that went to x, backed off from region to
  * region as a hierarchy of Dirichlet distributions (MacKay and Peto, A
- * hierarchical Dirichlet language model, 1995).  Their concentrations are
- * learned per object and level from how often a burst writes a piece that its
- * thread was not seen to write before: false sharing gets a small one and does
- * not leak, a hash table gets a large one and is pooled.
+ * hierarchical Dirichlet language model, 1995) of one concentration.
  *
  * Where a thread was not seen to write a piece, its hazard is that of a Poisson
  * process that may not be there at all.  A neighbour's writes can then never
- * add up to certainty over a long time.
+ * add up to certainty over a long time.  What nobody was seen to write is written
+ * as data like it are, by who writes most of what is around it.
  *
  * What is written once no sample meets: of the part of a read that no candidate
  * wrote, whoever touched the page first is the writer (touch.h), of its own stack the reader itself; nobody, if the
@@ -28,13 +26,15 @@
  *
  * Which code of a writer wrote is told by what wrote that datum; where the datum was not seen to be
  * written, by the code met around it, unless that was never met at what this code reads (code_pairs.h).
- * Until both code sites were seen at one datum, that another thread wrote what is read is a guess.
+ * Until both code sites were seen at one datum, nobody is told.
  *
  * A burst's own writes are taken out while its reads are estimated: they were
  * sampled because the reads were.
  *
  * Threads are seats here (seat.h): those of one role that come one after the other are one.  Only what is
  * emitted names them, and the doubts.
+ *
+ * Of these, terms.h lists what can be left out, and what is done then.
  */
 #include "compete.h"
 #include "doubt.h"
@@ -51,7 +51,6 @@
 #include "seat.h"
 #include "terms.h"
 #include "touch.h"
-#include "unseen.h"
 #include "unwritten_sums.h"
 #include "weight.h"
 #include "window.h"
@@ -63,7 +62,6 @@
 #include <string.h>
 
 enum {
-	HAZARD_FAR = 4, /* from this level on a candidate was seen to write far away only */
 	HAZARD_READS_PER_WRITE =
 		3, /* the coarsest level that tells how often a datum is read per write */
 	HAZARD_HALVE_NS = 60 * 1000000000ll,
@@ -82,7 +80,6 @@ static const double hazard_weighed_per_s = 15000;
 static const uint64_t hazard_silences = 8;
 static const double hazard_stop = 0.02;	      /* chance per burst that activity ends */
 static const double hazard_small = 0.005;     /* contributions drawn, not listed */
-static const double hazard_rough = 8;	      /* factor on a chance of which nothing was seen */
 static const double hazard_first_bursts = 16; /* of either kind, to tell their ratio */
 
 /* The code that a candidate's writes of the datum at hand are of. */
@@ -103,7 +100,6 @@ struct hazard {
 	struct comm_unwritten_sums unwritten;
 	struct comm_touches *touches;
 	struct comm_rewritten *rewritten;
-	struct comm_unseen *unseen;
 	struct comm_seats *seats;
 	struct comm_learned learned;
 	struct comm_compete *compete;
@@ -135,7 +131,6 @@ static void hazard_destroy(void *est)
 	comm_reads_per_write_destroy(h->reads_per_write);
 	comm_touches_destroy(h->touches);
 	comm_rewritten_destroy(h->rewritten);
-	comm_unseen_destroy(h->unseen);
 	comm_seats_destroy(h->seats);
 	comm_compete_destroy(h->compete);
 	comm_unwritten_sums_deinit(&h->unwritten);
@@ -161,8 +156,7 @@ static int hazard_create(const struct comm_est_config *config, void **ret)
 	    comm_window_create(memory / 8, config->granularity_bytes, &h->window) ||
 	    comm_write_profile_create(memory / 2, config->granularity_bytes, &h->profile) ||
 	    comm_edge_sums_create(memory / 4, &h->edges) ||
-	    comm_unseen_create(memory / 16, config->granularity_bytes, &h->unseen) ||
-	    comm_learned_init(&h->learned, config, memory / 8, h->profile)) {
+	    comm_learned_init(&h->learned, config, h->profile)) {
 		hazard_destroy(h);
 		return -ENOMEM;
 	}
@@ -172,15 +166,44 @@ static int hazard_create(const struct comm_est_config *config, void **ret)
 	return 0;
 }
 
+/*
+ * How much of its rate a candidate still has since its last burst around a datum, at some level: less, the longer it is
+ * since then in mean gaps of late.  Data are dated by it.
+ */
+static void hazard_activity(const struct comm_actor *a, double since_ns, struct comm_candidate *c)
+{
+	double e = exp(-since_ns * a->recent_n / a->recent_ns);
+	double active = e / (e + hazard_stop * (1 - e));
+
+	if (active < c->active || c->since_ns == 0) {
+		c->active = active;
+		c->since_ns = since_ns;
+	}
+}
+
+/*
+ * Whether it has stopped writing there for good: its bursts stay away for two to four times as long as they ever did.
+ * Bursts of a thread come in clusters, so gaps are no exponential's.  Of a writer that goes on, and had n bursts so far, one
+ * is twice as long as all others with chance 2 / n^2.
+ */
+static void hazard_silence(const struct comm_actor *a, double since_ns, struct comm_candidate *c)
+{
+	double silent = fmin(fmax(since_ns / fmax(fabs(a->longest_ns), 1) / 2 - 1, 0), 1);
+
+	if (silent > c->silent) {
+		c->silent = silent;
+		c->silent_ns = since_ns;
+	}
+}
+
 /* A candidate's rate of writes of the datum, and the chance that it writes it at all. */
-static void hazard_rate(struct hazard *h, const struct comm_around *around,
-			const struct comm_affinity_reader *reader, uint32_t word,
-			struct comm_candidate *c)
+static void hazard_rate(struct hazard *h, const struct comm_around *around, uint32_t reader,
+			uint32_t object, uint32_t word, struct comm_candidate *c)
 {
 	uint32_t level;
 	const struct comm_actor *a =
 		comm_candidate_profile(h->profile, around, word, COMM_REGION_LINE, c, &level);
-	double g = c->profile, e;
+	double g = c->profile;
 	const struct comm_compete_time *cpu;
 
 	cpu = comm_compete_time(h->compete, c->thread);
@@ -188,18 +211,11 @@ static void hazard_rate(struct hazard *h, const struct comm_around *around,
 		c->rate = c->tail = 0;
 		return;
 	}
-	if (c->level > 0) {
-		c->chance *= around->unseen / (1 - c->chance + c->chance * around->unseen);
-		c->chance =
-			fmax(c->chance, comm_sharing_chance(comm_write_profile_sharing(h->profile),
-							    reader->object, c->thread));
-	}
 	c->most = c->chance < 1 ? -log1p(-c->chance) : 0;
 	c->factor = 1;
 	if (c->level > 0) {
-		double factor = c->factor = comm_affinity_factor(
-			c->level >= HAZARD_FAR ? h->learned.far : h->learned.near, reader,
-			c->thread);
+		double factor = c->factor =
+			comm_own_reads_factor(h->learned.own, object, c->thread == reader);
 
 		g *= factor;
 		c->tail *= factor;
@@ -208,39 +224,31 @@ static void hazard_rate(struct hazard *h, const struct comm_around *around,
 			c->chance = -expm1(-c->most);
 		}
 	}
-	c->active = 1;
 	c->seen_ns = -1;
 	c->seen_around_ns = a->last_ns;
 	for (uint32_t i = COMM_REGION_LINE; i <= level && c->seen_ns < 0; i++)
 		if (c->actor[i])
 			c->seen_ns = comm_actor_at(h->regions, c->actor[i])->last_ns;
-	if (a->last_ns < 0 || comm_without(COMM_TERM_recent)) {
-		double on = cpu->end_ns - cpu->start_ns;
+	c->active = 1;
+	if (a->last_ns < 0) {
+		double on_ns = cpu->end_ns - cpu->start_ns;
 
-		c->rate = g * a->weight / (on > 1 ? on : 1);
+		c->rate = g * a->weight / (on_ns > 1 ? on_ns : 1);
 		return;
 	}
 	c->rate = g * a->recent_weight / a->recent_ns;
 	/* A thread that has stopped writing a larger region has stopped writing this datum. */
 	for (; level <= COMM_REGION_OBJECT; level++) {
-		double since_ns, active;
+		double since_ns;
 
 		if (!c->actor[level])
 			continue;
 		a = comm_actor_at(h->regions, c->actor[level]);
 		if (a->last_ns < 0)
 			continue;
-		since_ns = cpu->now_ns - a->last_ns;
-		if (since_ns < 0)
-			since_ns = 0;
-		e = exp(-since_ns * a->recent_n / a->recent_ns);
-		active = e / (e + hazard_stop * (1 - e));
-		if (comm_without(COMM_TERM_activity))
-			active = 1;
-		if (active < c->active || c->since_ns == 0) {
-			c->active = active;
-			c->since_ns = since_ns;
-		}
+		since_ns = fmax(cpu->now_ns - a->last_ns, 0);
+		hazard_activity(a, since_ns, c);
+		hazard_silence(a, since_ns, c);
 	}
 }
 
@@ -332,6 +340,19 @@ static void hazard_name(struct hazard *h, const struct comm_window_burst *b,
 	}
 }
 
+/* A part of a read has no known writer. */
+static void hazard_unwritten(struct hazard *h, const struct comm_window_burst *b,
+			     const struct comm_window_read *r, double part, double first)
+{
+	const struct comm_unwritten_end end = {b->reader, r->site, r->shown, part * r->bytes,
+					       part * r->bytes * first};
+
+	if (r->spins)
+		comm_unwritten_sums_poll(&h->unwritten, &end);
+	else
+		comm_unwritten_sums_add(&h->unwritten, &end);
+}
+
 /* Emits a share of a read as a thread's that had the candidate's seat. */
 static void hazard_emit_part(struct hazard *h, const struct comm_window_burst *b,
 			     const struct comm_window_read *r, uint32_t candidate,
@@ -359,9 +380,13 @@ static void hazard_emit_part(struct hazard *h, const struct comm_window_burst *b
 						    share * code->part[i] * found))
 				key.src_site = COMM_ID_OTHER;
 		}
+		if (level == COMM_LEVEL_OBJECT) {
+			hazard_unwritten(h, b, r, share * code->part[i], first);
+			continue;
+		}
 		/* Who has fallen silent is not who wrote last what is rewritten meanwhile. */
 		comm_rewritten_doubt(h->rewritten, r->object, r->site,
-				     (uint64_t)c->since_ns / hazard_silences, 1 - c->active,
+				     (uint64_t)c->silent_ns / hazard_silences, c->silent,
 				     &known.doubts);
 		comm_edge_sums_add_known(h->edges, &key, bytes, bytes * first, level, &known);
 	}
@@ -384,23 +409,18 @@ static void hazard_emit(struct hazard *h, const struct comm_window_burst *b,
  * same: by how many of the object's data that are read were seen to be, and how many
  * would have been by now if all were.  < 0: it was seen.
  */
-static double hazard_written(struct hazard *h, const struct comm_window_read *r, uint32_t n,
-			     const struct comm_around *around)
+static double hazard_written(struct hazard *h, const struct comm_window_read *r, uint32_t n)
 {
-	double written, odds, nobody = 1;
+	double written, odds;
 
 	if (comm_without(COMM_TERM_written))
 		return -1;
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n; i++)
 		if (h->candidate[i].level == 0 || h->candidate[i].chance >= 1)
 			return -1;
-		nobody *= 1 - h->candidate[i].chance;
-	}
 	written = comm_write_profile_written(h->profile, r->object);
-	odds = written * (1 - comm_region_found(h->regions, r->region)) * around->unseen;
-	written = odds / (odds + 1 - written);
-	/* Hardly, if it is read over and over and no candidate writes data that it was not seen to write. */
-	return around->often ? fmin(written, hazard_rough * (1 - nobody)) : written;
+	odds = written * (1 - comm_region_found(h->regions, r->region));
+	return odds / (odds + 1 - written);
 }
 
 /*
@@ -410,7 +430,6 @@ static double hazard_written(struct hazard *h, const struct comm_window_read *r,
 static double hazard_foretell(struct hazard *h, const struct comm_window_read *r, uint32_t thread,
 			      const struct comm_touch *touch, uint32_t *ret_n, double *ret_first)
 {
-	struct comm_affinity_reader reader = {thread, r->object, r->site};
 	uint32_t word = r->datum >> comm_region_shift(h->regions, 0) & 7;
 	struct comm_compete_read read = {.reader = thread};
 	double unwritten, first, once;
@@ -420,17 +439,13 @@ static double hazard_foretell(struct hazard *h, const struct comm_window_read *r
 
 	h->n_weighed += (n - h->n_weighed) * 0.01;
 	for (uint32_t i = 0; i < n; i++)
-		hazard_rate(h, &around, &reader, word, &h->candidate[i]);
+		hazard_rate(h, &around, thread, r->object, word, &h->candidate[i]);
 	here = hazard_count_at(&around, HAZARD_READS_PER_WRITE);
 	comm_reads_per_write_add(h->reads_per_write, thread, r->object, &here);
-	comm_candidates_label(h->profile, r, &around, h->candidate, n);
+	comm_candidates_label(h->profile, h->candidate, n);
 	read.rate = hazard_read_rate(h, &around, r, thread, n, &once);
-	read.written = hazard_written(h, r, n, &around);
-	read.shared = comm_sharing_share(comm_write_profile_sharing(h->profile), r->object);
+	read.written = hazard_written(h, r, n);
 	unwritten = comm_compete_run(h->compete, &read, h->candidate, n, &first);
-	/* A large block that one thread alone writes is its buffer: that it wrote there is no guess. */
-	if (n == 1 && !comm_without(COMM_TERM_large) && r->object & COMM_WHOLE_LARGE && h->candidate->level == COMM_LEVEL_OBJECT)
-		h->candidate->level--;
 	/*
 	 * Who writes the data around a datum writes it, too, or does not.  Over many data that
 	 * evens out; of one that is read over and over all reads err together: a guess.
@@ -468,24 +483,6 @@ static struct comm_doubt_writer hazard_rest(const struct hazard *h,
 	return rest;
 }
 
-static void hazard_unwritten(struct hazard *h, const struct comm_window_burst *b,
-			     const struct comm_window_read *r, bool far, double part, double first)
-{
-	if (r->spins) {
-		comm_unwritten_sums_poll(&h->unwritten,
-					 &(struct comm_unwritten_end){b->reader, r->site, r->shown,
-								      part * r->bytes,
-								      part * r->bytes * first});
-		return;
-	}
-	if (far)
-		part *= comm_unseen_guess(h->unseen, b, r, r->bytes * part, r->bytes * part * first,
-					  h->edges);
-	comm_unwritten_sums_add(&h->unwritten, &(struct comm_unwritten_end){
-						       b->reader, r->site, r->shown,
-						       part * r->bytes, part * r->bytes * first});
-}
-
 /* Emits the rest of a read as its writer's. */
 static void hazard_emit_rest(struct hazard *h, const struct comm_window_burst *b,
 			     const struct comm_window_read *r, const struct comm_touch *touch,
@@ -516,7 +513,6 @@ static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
 	const struct comm_touch *touch;
 	struct comm_doubt_writer rest;
 	uint32_t n;
-	bool far;
 
 	if (r->self) {
 		const struct comm_ages at_once = comm_ages_of(0, &b->frame);
@@ -537,8 +533,7 @@ static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
 	}
 	touch = comm_touches_of(h->touches, r->datum, r->constant, r->of_file, b->time_ns);
 	unwritten = hazard_foretell(h, r, b->thread, touch, &n, &first);
-	far = comm_unseen_far(h->unseen, h->touches, b, r);
-	if (far || r->constant || r->spins) {
+	if (r->constant || r->spins) {
 		unwritten = 1;
 		n = 0;
 	}
@@ -547,8 +542,8 @@ static void hazard_read(struct hazard *h, const struct comm_window_burst *b,
 	hazard_name(h, b, r, n, &rest);
 	if (rest.thread)
 		hazard_emit_rest(h, b, r, touch, &rest, first);
-	else /* Who writes elsewhere in the object is no guess of what nobody can write. */
-		hazard_unwritten(h, b, r, far && !r->constant, unwritten, first);
+	else
+		hazard_unwritten(h, b, r, unwritten, first);
 	for (uint32_t i = 0; i < n; i++) {
 		struct comm_candidate *c = &h->candidate[i];
 
@@ -591,7 +586,6 @@ static void hazard_estimate(struct hazard *h, uint32_t n)
 	if (halve)
 		comm_learned_halve(&h->learned);
 	comm_write_profile_learn(h->profile, h->window, h->weights, n);
-	comm_unseen_learn(h->unseen, h->window, n);
 	comm_learned_take(&h->learned, h->window, n);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct comm_window_burst *b = comm_window_at(h->window, i);
@@ -619,12 +613,6 @@ static void hazard_begin(struct hazard *h, uint64_t time_ns)
 		return;
 	h->started = true;
 	h->start_ns = h->halved_ns = time_ns;
-}
-
-static void hazard_began(void *est, uint64_t time_ns, uint32_t thread)
-{
-	(void)time_ns;
-	comm_unseen_began(((struct hazard *)est)->unseen, thread);
 }
 
 static void hazard_ended(void *est, uint32_t thread)
@@ -730,7 +718,6 @@ const struct comm_est_ops comm_est_hazard = {
 	.create = hazard_create,
 	.destroy = hazard_destroy,
 	.burst = hazard_burst,
-	.began = hazard_began,
 	.ended = hazard_ended,
 	.touch = hazard_touch,
 	.word = hazard_word,

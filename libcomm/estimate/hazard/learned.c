@@ -9,52 +9,20 @@ enum { LEARNED_BURSTS = 512 }; /* looked at per window */
 static const double learned_reads = 0.5;
 
 int comm_learned_init(struct comm_learned *learned, const struct comm_est_config *config,
-		      uint64_t memory_bytes, struct comm_write_profile *profile)
+		      struct comm_write_profile *profile)
 {
 	learned->profile = profile;
 	learned->regions = comm_write_profile_regions(profile);
 	return comm_code_pairs_create(config->function_of, config->sites, &learned->code_pairs) ||
-			       comm_affinities_create(memory_bytes / 2, &learned->near) ||
-			       comm_affinities_create(memory_bytes / 2, &learned->far)
+			       comm_own_reads_create(&learned->own)
 		       ? -ENOMEM
 		       : 0;
 }
 
 void comm_learned_deinit(struct comm_learned *learned)
 {
-	comm_affinities_destroy(learned->near);
-	comm_affinities_destroy(learned->far);
+	comm_own_reads_destroy(learned->own);
 	comm_code_pairs_destroy(learned->code_pairs);
-}
-
-/* Learns how many threads write a datum that one of them writes. */
-static void share(struct comm_learned *learned, const struct comm_window_read *r, uint32_t word,
-		  uint32_t n, double weight)
-{
-	struct comm_sharing *sharing = comm_write_profile_sharing(learned->profile);
-	double seen = 0, others = 0, due = 0;
-
-	for (uint32_t i = 0; i < n; i++) {
-		const struct comm_candidate *c = &learned->candidate[i];
-		const struct comm_actor *a =
-			c->actor[1] ? comm_actor_at(learned->regions, c->actor[1]) : NULL;
-
-		if (a && a->word[word] > 0)
-			seen++;
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		const struct comm_candidate *c = &learned->candidate[i];
-		const struct comm_actor *a =
-			c->actor[1] ? comm_actor_at(learned->regions, c->actor[1]) : NULL;
-		bool mine = a && a->word[word] > 0;
-
-		/* Of a datum that another thread writes: does this one write it too? */
-		if (seen - mine <= 0)
-			continue;
-		others += mine;
-		due += comm_sharing_found(sharing, r->object, c->thread);
-	}
-	comm_sharing_learn(sharing, r->object, weight * others, weight * due);
 }
 
 /* Learns whose code was seen to write the very datum that is read. */
@@ -92,17 +60,14 @@ static double told_share(const struct comm_around *around)
 }
 
 /*
- * Learns affinities from a read of a datum that a thread was seen to write; weight
- * is the read's share of its burst.
+ * Learns from a read of a datum that a thread was seen to write whether that was the reader; weight is
+ * the read's share of its burst.
  */
 static void take(struct comm_learned *learned, const struct comm_window_burst *b,
 		 const struct comm_window_read *r, double weight)
 {
-	struct comm_affinity_reader reader = {b->thread, r->object, r->site};
-	uint32_t word = r->datum >> comm_region_shift(learned->regions, 0) & 7;
-	struct comm_affinity_writer writer[COMM_CANDIDATES];
-	double seen = 0, coarse = 0, far = 0, told;
-	uint32_t level;
+	uint32_t word = r->datum >> comm_region_shift(learned->regions, 0) & 7, level;
+	double seen = 0, seen_own = 0, coarse = 0, coarse_own = 0, told;
 	bool covered = false;
 	struct comm_around around;
 	uint32_t n =
@@ -112,48 +77,27 @@ static void take(struct comm_learned *learned, const struct comm_window_burst *b
 		struct comm_candidate *c = &learned->candidate[i];
 		const struct comm_actor *a =
 			c->actor[1] ? comm_actor_at(learned->regions, c->actor[1]) : NULL;
+		double wrote = a && a->word[word] > 0 ? a->word[word] : 0;
 
-		if (a && a->word[word] > 0)
-			seen += a->word[word];
 		a = comm_candidate_profile(learned->profile, &around, word, COMM_CANDIDATE_COARSE,
 					   c, &level);
-		if (!a)
-			c->tail = 0;
 		covered |= a && c->chance >= 1;
-		c->tail *= c->chance;
-		coarse += c->tail;
+		seen += wrote;
+		coarse += a ? c->tail * c->chance : 0;
+		if (c->thread != b->thread)
+			continue;
+		seen_own = wrote;
+		coarse_own = a ? c->tail * c->chance : 0;
 	}
-	if (seen > 0)
-		share(learned, r, word, n, weight);
 	meet(learned, r, word, n);
 	told = weight * told_share(&around);
 	comm_write_profile_read(learned->profile, r->object, seen > 0 || covered ? told : 0,
 				told * comm_region_found(learned->regions, r->region));
-	if (seen <= 0 || coarse <= 0)
-		return;
-	for (uint32_t i = 0; i < n; i++) {
-		const struct comm_candidate *c = &learned->candidate[i];
-		const struct comm_actor *a =
-			c->actor[1] ? comm_actor_at(learned->regions, c->actor[1]) : NULL;
-		double mine = a && a->word[word] > 0 ? a->word[word] : 0;
-
-		writer[i] = (struct comm_affinity_writer){c->thread, mine / seen, c->tail / coarse};
-	}
-	comm_affinity_learn(learned->near, &reader, writer, n, weight);
-	for (uint32_t i = 0; i < n; i++) {
-		struct comm_candidate *c = &learned->candidate[i];
-
-		comm_candidate_profile(learned->profile, &around, word, COMM_REGION_OBJECT, c,
-				       &level);
-		far += c->tail;
-	}
-	for (uint32_t i = 0; i < n && far > 0; i++)
-		writer[i].coarse = learned->candidate[i].tail / far;
-	if (far > 0)
-		comm_affinity_learn(learned->far, &reader, writer, n, weight);
+	if (seen > 0 && coarse > 0)
+		comm_own_reads_learn(learned->own, r->object, seen_own / seen, coarse_own / coarse,
+				     weight);
 }
 
-/* Second pass over the window: learns affinities from reads whose writer is known. */
 void comm_learned_take(struct comm_learned *learned, struct comm_window *window, uint32_t n)
 {
 	uint32_t step = n / LEARNED_BURSTS + 1;
@@ -174,6 +118,5 @@ void comm_learned_take(struct comm_learned *learned, struct comm_window *window,
 
 void comm_learned_halve(struct comm_learned *learned)
 {
-	comm_affinities_halve(learned->near);
-	comm_affinities_halve(learned->far);
+	comm_own_reads_halve(learned->own);
 }

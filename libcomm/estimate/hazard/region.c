@@ -153,14 +153,6 @@ uint32_t comm_region_find(struct comm_regions *regions, uint32_t object, uint64_
 	return at;
 }
 
-uint32_t comm_region_beside(struct comm_regions *regions, uint32_t object, uint64_t datum,
-			    uint32_t level, int side)
-{
-	uint64_t step = 1ull << comm_region_shift(regions, level);
-
-	return comm_region_find(regions, object, side ? datum + step : datum - step, level, false);
-}
-
 static uint32_t *actor_bucket(const struct comm_regions *r, uint32_t region, uint32_t thread)
 {
 	return &r->actor_bucket[comm_hash_mix(region, thread) & (r->n_actor_buckets - 1)];

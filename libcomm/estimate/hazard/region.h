@@ -62,8 +62,9 @@ struct comm_actor {
 	float weight_cover; /* part of weight: writes of the region as one */
 	float n_pieces;	    /* children it was seen to write */
 	float n_read, weight_read;
+	double last_ns;	  /* on-CPU time of the last write, < 0: none */
+	float longest_ns; /* between two bursts that wrote; < 0: before the only one */
 	float recent_n, recent_weight, recent_ns; /* event-decayed activity */
-	double last_ns;				  /* on-CPU time of the last write, < 0: none */
 	uint32_t site[COMM_ACTOR_SITES];
 	float site_weight[COMM_ACTOR_SITES];
 	/* Lines: bit i: the site wrote datum i; above, COMM_ACTOR_WHOLE. */
@@ -89,9 +90,6 @@ void comm_region_wrote(struct comm_regions *regions, uint32_t line, uint8_t mask
  * to be: they are written unequally, as exponentially distributed rates are.
  */
 double comm_region_found(const struct comm_regions *regions, uint32_t region);
-/* The region before (side 0) or after (1) a datum's; NONE: not seen. */
-uint32_t comm_region_beside(struct comm_regions *regions, uint32_t object, uint64_t datum,
-			    uint32_t level, int side);
 struct comm_region *comm_region_at(const struct comm_regions *regions, uint32_t region);
 uint32_t comm_actor_find(struct comm_regions *regions, uint32_t region, uint32_t thread,
 			 bool create);

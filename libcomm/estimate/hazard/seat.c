@@ -70,7 +70,8 @@ static struct seat *seat_at(struct comm_seats *s, uint32_t id)
 /* The seat that was left last by a thread of that role and process; COMM_ID_OTHER: there is none. */
 static uint32_t take_left(struct comm_seats *s, uint32_t role, uint32_t initial)
 {
-	for (uint32_t i = s->n_left; i-- > 0 && role && initial && !comm_without(COMM_TERM_seats);) {
+	for (uint32_t i = s->n_left;
+	     i-- > 0 && role && initial && !comm_without(COMM_TERM_seats);) {
 		const struct seat_thread *of = known(s, s->left[i]);
 
 		if (of && (of->role != role || of->initial != initial))

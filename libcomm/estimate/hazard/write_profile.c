@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 enum {
-	WRITE_PROFILE_KAPPAS = 4096, /* objects share one beyond that */
+	WRITE_PROFILE_OBJECTS = 4096, /* objects share places beyond that */
 };
 
 static const double write_profile_recent = 0.9; /* ten bursts */
@@ -16,24 +16,19 @@ static const double write_profile_recent = 0.9; /* ten bursts */
 static const double write_profile_written_mean = 0.9; /* where nothing is known of an object */
 static const double write_profile_written_prior = 4;
 static const double write_profile_written_most = 0.98;
-static const double write_profile_beside_prior = 1;
 static const float write_profile_reads = 4096; /* forget by halves from there on */
 
-/* Concentrations of one object, as ratios of sums. */
-struct kappa {
-	float news[COMM_REGION_LEVELS], trials[COMM_REGION_LEVELS];
-	float mixed[COMM_REGION_LEVELS], unmixed[COMM_REGION_LEVELS]; /* of writers */
-	/* New regions: their writer's share beside them, around them, and how many. */
-	float beside[COMM_REGION_LEVELS], around[COMM_REGION_LEVELS], fresh[COMM_REGION_LEVELS];
-	/* Reads of data seen to be written, and as many as there would be if
-	   all data read were written. */
+/*
+ * Reads of an object's data that were seen to be written, and as many as there would be if
+ * all data read were written.
+ */
+struct written {
 	float seen, due;
 };
 
 struct comm_write_profile {
 	struct comm_regions *regions;
-	struct comm_sharing *sharing;
-	struct kappa *kappa;
+	struct written *written; /* by object */
 	uint32_t pass;
 	uint64_t thinned;
 };
@@ -45,15 +40,11 @@ int comm_write_profile_create(uint64_t memory_bytes, uint32_t granularity_bytes,
 
 	if (!p)
 		return -ENOMEM;
-	p->kappa = calloc(WRITE_PROFILE_KAPPAS, sizeof(*p->kappa));
-	if (!p->kappa || comm_sharing_create(&p->sharing) ||
-	    comm_regions_create(memory_bytes, granularity_bytes, &p->regions)) {
+	p->written = calloc(WRITE_PROFILE_OBJECTS, sizeof(*p->written));
+	if (!p->written || comm_regions_create(memory_bytes, granularity_bytes, &p->regions)) {
 		comm_write_profile_destroy(p);
 		return -ENOMEM;
 	}
-	for (uint32_t i = 0; i < WRITE_PROFILE_KAPPAS; i++)
-		for (uint32_t l = 0; l < COMM_REGION_LEVELS; l++)
-			p->kappa[i].news[l] = p->kappa[i].trials[l] = 1;
 	*ret = p;
 	return 0;
 }
@@ -63,8 +54,7 @@ void comm_write_profile_destroy(struct comm_write_profile *profile)
 	if (!profile)
 		return;
 	comm_regions_destroy(profile->regions);
-	comm_sharing_destroy(profile->sharing);
-	free(profile->kappa);
+	free(profile->written);
 	free(profile);
 }
 
@@ -73,107 +63,14 @@ struct comm_regions *comm_write_profile_regions(const struct comm_write_profile 
 	return profile->regions;
 }
 
-struct comm_sharing *comm_write_profile_sharing(const struct comm_write_profile *profile)
-{
-	return profile->sharing;
-}
-
 uint64_t comm_write_profile_thinned(const struct comm_write_profile *profile)
 {
 	return profile->thinned;
 }
 
-static struct kappa *kappa_of(const struct comm_write_profile *p, uint32_t object)
+static struct written *written_of(const struct comm_write_profile *p, uint32_t object)
 {
-	return &p->kappa[comm_hash_word(object) >> 52 & (WRITE_PROFILE_KAPPAS - 1)];
-}
-
-static double kappa_value(const struct kappa *k, uint32_t level)
-{
-	double v = (double)k->news[level] / k->trials[level];
-
-	if (comm_without(COMM_TERM_kappa))
-		return 1;
-	return v < 1000 ? v : 1000;
-}
-
-/* A piece of level was written by a thread that had n_below in the parent. */
-static void kappa_learn(struct kappa *k, uint32_t level, double n_below, bool is_new)
-{
-	double v;
-
-	if (n_below <= 0)
-		return;
-	v = kappa_value(k, level);
-	k->trials[level] += (float)(1 / (n_below + v));
-	k->news[level] += is_new;
-	if (k->trials[level] > 1e5f || k->news[level] > 1e5f) {
-		k->trials[level] /= 2;
-		k->news[level] /= 2;
-	}
-}
-
-static double mixing_value(const struct kappa *k, uint32_t level)
-{
-	double v = (double)(k->mixed[level] + 0.5f) / (k->unmixed[level] + 1);
-
-	if (comm_without(COMM_TERM_mixing))
-		return 0.5;
-	return v < 1000 ? v : 1000;
-}
-
-/* A thread with some share of the parent's bursts wrote a piece that n bursts wrote before. */
-static void mixing_learn(struct kappa *k, uint32_t level, double n, double share, bool is_new)
-{
-	if (n <= 0)
-		return;
-	k->unmixed[level] += (float)((1 - share) / (n + mixing_value(k, level)));
-	k->mixed[level] += is_new;
-	if (k->unmixed[level] > 1e5f || k->mixed[level] > 1e5f) {
-		k->unmixed[level] /= 2;
-		k->mixed[level] /= 2;
-	}
-}
-
-/* A thread writes a region that was not seen to be written: do its neighbours tell? */
-static void beside_learn(struct comm_write_profile *p, struct kappa *k,
-			 const struct comm_window_write *w, uint32_t level, uint32_t thread,
-			 double share)
-{
-	double mine = 0, all = 0;
-
-	for (int side = 0; side < 2; side++) {
-		uint32_t at = comm_region_beside(p->regions, w->object, w->datum, level, side);
-		uint32_t actor = at ? comm_actor_find(p->regions, at, thread, false) : 0;
-
-		if (at)
-			all += comm_region_at(p->regions, at)->n;
-		if (actor)
-			mine += comm_actor_at(p->regions, actor)->n;
-	}
-	if (all <= 0)
-		return;
-	k->beside[level] += (float)(mine / all);
-	k->around[level] += (float)share;
-	if (++k->fresh[level] > write_profile_reads) {
-		k->beside[level] /= 2;
-		k->around[level] /= 2;
-		k->fresh[level] /= 2;
-	}
-}
-
-void comm_write_profile_beside(const struct comm_write_profile *profile, uint32_t object,
-			       double *ret)
-{
-	const struct kappa *k = kappa_of(profile, object);
-
-	for (uint32_t level = 0; level < COMM_REGION_LEVELS; level++) {
-		double more = k->beside[level] - k->around[level];
-
-		ret[level] = more > 0 ? more / (k->fresh[level] - k->around[level] +
-						write_profile_beside_prior)
-				      : 0;
-	}
+	return &p->written[comm_hash_word(object) >> 52 & (WRITE_PROFILE_OBJECTS - 1)];
 }
 
 static double region_words(const struct comm_write_profile *p, uint32_t level)
@@ -190,38 +87,30 @@ static uint8_t words_of(const struct comm_window_write *w, const struct comm_reg
 	return w->level == COMM_REGION_LINE ? w->mask : COMM_ACTOR_WHOLE;
 }
 
-/* Adds (sign 1) or takes out (-1) one write of a burst at all levels. */
+/* Adds (sign 1) or takes out (-1) one write of a burst at all levels; new: it was not added before. */
 static void write_profile_note(struct comm_write_profile *p, const struct comm_window_write *w,
-			       int sign, struct kappa *learn)
+			       int sign, bool new)
 {
 	struct comm_actor *a = comm_actor_at(p->regions, w->actor);
 	double words = w->level == 1 ? __builtin_popcount(w->mask) : region_words(p, w->level);
 	float weight = (float)(words * w->weight) * sign;
 	bool child_fresh = false, child_is_new = false;
-	double child_n = 0;
 	uint32_t level = w->level, at = w->actor;
 
 	if (comm_region_at(p->regions, a->region)->level > w->level) {
 		level = comm_region_at(p->regions, a->region)->level;
 		a->n_below += sign;
 	} else if (level == 1) {
-		double n_below = a->pass == p->pass ? 0 : a->n_below;
-
 		for (uint32_t i = 0; i < COMM_REGION_CHILDREN; i++) {
 			if (!(w->mask >> i & 1))
 				continue;
-			if (learn) {
-				kappa_learn(learn, 0, n_below, a->word[i] <= 0);
+			if (new)
 				a->n_pieces += a->word[i] <= 0;
-			}
 			a->word[i] += w->weight * sign;
 			a->n_below += sign;
 		}
-		if (learn) {
+		if (new)
 			comm_region_wrote(p->regions, a->region, w->mask);
-			if (a->pass != p->pass)
-				comm_sharing_wrote(p->sharing, w->object, a->thread, a->n <= 0);
-		}
 	} else {
 		a->weight_cover += weight;
 	}
@@ -230,30 +119,21 @@ static void write_profile_note(struct comm_write_profile *p, const struct comm_w
 		bool fresh = a->pass != p->pass;
 		bool is_new = a->n <= 0;
 
+		/* What one burst does at once is one observation. */
 		if (child_fresh) {
-			/* What one burst does at once is one observation. */
-			if (learn) {
-				kappa_learn(learn, level - 1, fresh ? a->n_below : 0, child_is_new);
-				double share = region->n > 0 ? a->n / region->n : 1;
-
-				mixing_learn(learn, level - 1, child_n, share, child_is_new);
-				if (child_n <= 0 && region->n > 0)
-					beside_learn(p, learn, w, level - 1, a->thread, share);
-			}
-			if (learn)
+			if (new)
 				a->n_pieces += child_is_new;
 			a->n_below += sign;
 		}
 		a->weight += weight;
 		if (region->level > COMM_REGION_LINE && w->level == COMM_REGION_LINE)
 			region->n_written += (float)(words * sign);
-		child_n = region->n;
 		if (fresh) {
 			a->n += sign;
 			region->n += (float)sign;
 		}
 		a->pass = p->pass;
-		if (learn)
+		if (new)
 			comm_actor_add_site(a, w->site, (float)fabs(weight), words_of(w, region));
 		at = comm_actor_above(p->regions, at, true);
 		if (!at)
@@ -332,7 +212,7 @@ void comm_write_profile_learn(struct comm_write_profile *profile, struct comm_wi
 				p->thinned++;
 				continue;
 			}
-			write_profile_note(p, w, 1, kappa_of(p, w->object));
+			write_profile_note(p, w, 1, true);
 		}
 		p->pass++;
 		for (uint32_t j = 0; j < b->n_reads; j++, r++) {
@@ -390,10 +270,9 @@ void comm_write_profile_take_out(struct comm_write_profile *profile, struct comm
 	expect_writes(p, w, b->n_writes);
 	for (uint32_t j = 0; j < b->n_writes; j++, w++)
 		if (w->actor)
-			write_profile_note(p, w, sign, NULL);
+			write_profile_note(p, w, sign, false);
 }
 
-/* The burst's writes become part of the recent activity of its thread. */
 void comm_write_profile_activity(struct comm_write_profile *profile, struct comm_window *window,
 				 const struct comm_window_burst *b, double now_ns, double start_ns)
 {
@@ -402,12 +281,11 @@ void comm_write_profile_activity(struct comm_write_profile *profile, struct comm
 
 	p->pass++;
 	for (uint32_t j = 0; j < b->n_writes; j++, w++) {
-		uint32_t actor = w->actor;
 		double words =
 			w->level == 1 ? __builtin_popcount(w->mask) : region_words(p, w->level);
 
-		while (actor) {
-			struct comm_actor *a = comm_actor_at(p->regions, actor);
+		for (uint32_t at = w->actor; at; at = comm_actor_above(p->regions, at, true)) {
+			struct comm_actor *a = comm_actor_at(p->regions, at);
 
 			if (a->pass != p->pass) {
 				double gap = now_ns - (a->last_ns >= 0 ? a->last_ns : start_ns);
@@ -416,37 +294,23 @@ void comm_write_profile_activity(struct comm_write_profile *profile, struct comm
 				a->recent_weight *= (float)write_profile_recent;
 				a->recent_ns = (float)(a->recent_ns * write_profile_recent +
 						       (gap > 1 ? gap : 1));
+				/* Until there are two bursts the time before the first stands for a gap. */
+				if (a->longest_ns <= 0)
+					a->longest_ns = (float)(a->last_ns < 0 ? -gap : gap);
+				else
+					a->longest_ns = fmaxf(a->longest_ns, (float)gap);
 				a->last_ns = now_ns > 0 ? now_ns : 0;
 				a->pass = p->pass;
 			}
 			a->recent_weight += (float)(words * w->weight);
-			actor = comm_actor_above(p->regions, actor, true);
 		}
 	}
-}
-
-void comm_write_profile_mixing(const struct comm_write_profile *profile, uint32_t object,
-			       double *ret)
-{
-	const struct kappa *k = kappa_of(profile, object);
-
-	for (uint32_t level = 0; level < COMM_REGION_LEVELS; level++)
-		ret[level] = mixing_value(k, level);
-}
-
-void comm_write_profile_kappa(const struct comm_write_profile *profile, uint32_t object,
-			      double *ret)
-{
-	const struct kappa *k = kappa_of(profile, object);
-
-	for (uint32_t level = 0; level < COMM_REGION_LEVELS; level++)
-		ret[level] = kappa_value(k, level);
 }
 
 void comm_write_profile_read(struct comm_write_profile *profile, uint32_t object, double seen,
 			     double due)
 {
-	struct kappa *k = kappa_of(profile, object);
+	struct written *k = written_of(profile, object);
 
 	k->seen += (float)seen;
 	k->due += (float)due;
@@ -458,7 +322,7 @@ void comm_write_profile_read(struct comm_write_profile *profile, uint32_t object
 
 double comm_write_profile_written(const struct comm_write_profile *profile, uint32_t object)
 {
-	const struct kappa *k = kappa_of(profile, object);
+	const struct written *k = written_of(profile, object);
 	double written = (k->seen + write_profile_written_prior * write_profile_written_mean) /
 			 (k->due + write_profile_written_prior);
 

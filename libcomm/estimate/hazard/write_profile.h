@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The write profile: where each thread writes, and how often of late, learned from the
- * window's bursts and kept in regions.  Also the concentrations with which an
- * estimator may back off from region to region, learned per object and level
- * from how often a burst writes a piece that its thread was not seen to write.
+ * window's bursts and kept in regions.
  */
 #ifndef COMM_WRITE_PROFILE_H
 #define COMM_WRITE_PROFILE_H
 
 #include "region.h"
-#include "sharing.h"
 #include "weight.h"
 #include "window.h"
 
@@ -21,7 +18,6 @@ void comm_write_profile_destroy(struct comm_write_profile *profile);
 
 /* Read by all, written by the profile. */
 struct comm_regions *comm_write_profile_regions(const struct comm_write_profile *profile);
-struct comm_sharing *comm_write_profile_sharing(const struct comm_write_profile *profile);
 /* The window's n oldest bursts: their writes, and the regions of their reads. */
 void comm_write_profile_learn(struct comm_write_profile *profile, struct comm_window *window,
 			      const struct comm_weights *weights, uint32_t n);
@@ -35,22 +31,6 @@ void comm_write_profile_take_out(struct comm_write_profile *profile, struct comm
 void comm_write_profile_activity(struct comm_write_profile *profile, struct comm_window *window,
 				 const struct comm_window_burst *burst, double now_ns,
 				 double start_ns);
-/* Concentrations of an object at COMM_REGION_LEVELS levels. */
-void comm_write_profile_kappa(const struct comm_write_profile *profile, uint32_t object,
-			      double *ret);
-/*
- * Concentrations of the writers of a region rather than of the data of a writer:
- * bursts that the writers of the region around it count as.  Small where a piece
- * has one writer.
- */
-void comm_write_profile_mixing(const struct comm_write_profile *profile, uint32_t object,
-			       double *ret);
-/*
- * How much a region's neighbours tell of who writes it, at COMM_REGION_LEVELS
- * levels: 0 no more than what is around it, 1 that all have one writer.
- */
-void comm_write_profile_beside(const struct comm_write_profile *profile, uint32_t object,
-			       double *ret);
 /*
  * A read of an object was of a datum seen to be written (1 or 0), and would be
  * with chance due if all data read were written.
