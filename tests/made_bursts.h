@@ -28,9 +28,9 @@ static uint32_t creators[T]; /* of those that feed_exact() has */
 static const uint64_t base = (3ull << 48) + 0x10000;
 
 struct result {
-	double bytes[T][T], first[T][T], variance[T][T], guess[T][T];
+	double bytes[T][T], first[T][T], variance[T][T];
 	struct comm_doubts doubts[T][T];
-	double edge_bytes, guess_bytes;
+	double edge_bytes, unwritten_bytes;
 	double first_write_bytes; /* of edges whose writing code is COMM_SITE_FIRST_WRITE */
 	double other_bytes;	  /* of those of COMM_ID_OTHER */
 	double code_bytes[2];	  /* of those of SITE_W and of the site after it */
@@ -51,13 +51,11 @@ static inline void collect(void *ctx, const struct comm_edge *e)
 		r->code_bytes[i] += e->src_site == SITE_W + i ? e->bytes : 0;
 	r->n_edges++;
 	r->edge_bytes += e->bytes;
-	r->guess_bytes += e->guess_bytes;
 	r->last = *e;
 	if (e->src_thread < T && e->dst_thread < T) {
 		r->bytes[e->src_thread][e->dst_thread] += e->bytes;
 		r->first[e->src_thread][e->dst_thread] += e->first_bytes;
 		r->variance[e->src_thread][e->dst_thread] += e->variance;
-		r->guess[e->src_thread][e->dst_thread] += e->guess_bytes;
 		comm_doubts_add(&r->doubts[e->src_thread][e->dst_thread], &e->doubts, 1);
 	}
 }
@@ -139,6 +137,7 @@ static inline struct comm_unwritten slice(const struct comm_est_ops *ops, void *
 	}
 	assert_true(fabs(of_ends - u.bytes) <= 1e-9 * u.bytes);
 	assert_true(fabs(first_of_ends - u.first_bytes) <= 1e-9 * u.first_bytes);
+	ret->unwritten_bytes = u.bytes;
 	return u;
 }
 

@@ -16,9 +16,7 @@ enum {
 
 struct edge_sum {
 	struct comm_edge edge;
-	double now, first_now; /* of the burst at hand, without guesses */
-	double guess_now, first_guess_now;
-	uint32_t guess_bursts; /* that gave nothing but guesses */
+	double now, first_now; /* of the burst at hand */
 	bool touched;
 };
 
@@ -116,11 +114,6 @@ void comm_edge_sums_add_known(struct comm_edge_sums *map, const struct comm_edge
 		s->touched = true;
 		map->touched[map->n_touched++] = at;
 	}
-	if (level >= COMM_LEVEL_OBJECT) {
-		s->guess_now += bytes;
-		s->first_guess_now += first_bytes;
-		return;
-	}
 	s->now += bytes;
 	s->first_now += first_bytes;
 	if (level > s->edge.level)
@@ -151,18 +144,16 @@ void comm_edge_sums_end_burst(struct comm_edge_sums *map)
 			pair += o->now;
 			first_pair += o->first_now;
 		}
-		s->edge.bytes += s->now + s->guess_now;
-		s->edge.first_bytes += s->first_now + s->first_guess_now;
-		s->edge.guess_bytes += s->guess_now;
-		s->edge.guess_first_bytes += s->first_guess_now;
+		s->edge.bytes += s->now;
+		s->edge.first_bytes += s->first_now;
 		s->edge.variance += s->now * pair;
 		s->edge.first_variance += s->first_now * first_pair;
-		*(s->now > 0 || !(s->guess_now > 0) ? &s->edge.bursts : &s->guess_bursts) += 1;
+		s->edge.bursts++;
 	}
 	for (uint32_t i = 0; i < map->n_touched; i++) {
 		struct edge_sum *s = &map->sum[map->touched[i]];
 
-		s->now = s->first_now = s->guess_now = s->first_guess_now = 0;
+		s->now = s->first_now = 0;
 		s->touched = false;
 	}
 	map->n_touched = 0;
@@ -174,10 +165,6 @@ void comm_edge_sums_emit(struct comm_edge_sums *map, comm_edge_fn *emit, void *c
 	for (size_t i = EDGE_SUMS_OTHER; i < map->n; i++) {
 		struct edge_sum *s = &map->sum[i];
 
-		if (!s->edge.bursts && s->guess_bursts) {
-			s->edge.bursts = s->guess_bursts;
-			s->edge.level = COMM_LEVEL_OBJECT;
-		}
 		if (i > EDGE_SUMS_OTHER || s->edge.bursts)
 			emit(ctx, &s->edge);
 	}

@@ -6,9 +6,6 @@
  * with all that the burst gave to the same pair of threads, so that the sum
  * over the edges of a pair of threads is the variance of their sum.
  *
- * Guesses (edge.h) are summed apart: variance, bursts and level of an edge are
- * those of the rest, and of the guesses only where there is no rest: then the variance is 0.
- *
  * Bounded: when full, new edges are folded into site 0 of the same threads,
  * and when that has no place either, into one edge from and to thread 0, which
  * always has one.  Nothing is lost, and what was folded is counted.
@@ -32,7 +29,7 @@ void comm_edge_sums_destroy(struct comm_edge_sums *map);
 /* All contributions between two calls of end_burst() are of one reader. */
 void comm_edge_sums_add(struct comm_edge_sums *map, const struct comm_edge_key *key, double bytes,
 			double first_bytes, uint8_t level);
-/* What is known of bytes besides whose they are.  Guesses have nothing of it. */
+/* What is known of bytes besides whose they are. */
 struct comm_edge_known {
 	const struct comm_ages *ages; /* the share of each; NULL: no age is known */
 	struct comm_doubts doubts;    /* chances: shares of the bytes */

@@ -16,7 +16,8 @@
 /*
  * Back-off levels: when no writer of a datum was seen, the writers of its
  * surroundings stand for its own.  Level 0 is the datum itself, each further level
- * covers eight times as much, the last one the whole object.
+ * covers eight times as much, the last one the whole object.  What is known by that alone is
+ * not known well enough to be an edge: it is unwritten (unwritten.h).
  */
 enum {
 	COMM_LEVEL_OBJECT = 6,

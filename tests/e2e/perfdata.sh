@@ -44,7 +44,7 @@ check "and that is said once" test "$(grep -c '/opt/other/prog.*perf archive' "$
 read_file weights
 check "weights of three parts, attributes of 96 bytes, a dummy for the mappings: each sample is there, and its latency" report weights \
   '.range.samples == 40 and .range.read_bytes == 20 * 10009 * 8 and .loss == {} and (.edges | length) == 1
-  and .edges[0].loads == 20 and .edges[0].latency_cycles == 209.5 and .edges[0].origin.hitm.share == 1' --by-thread --all --guess
+  and .edges[0].loads == 20 and .edges[0].latency_cycles == 209.5 and .edges[0].origin.hitm.share == 1' --by-thread --all
 check "a file cut short is read" grep -q 'was cut short' "$dir/killed.log"
 read_file exec
 check "after exec() code is the new program's" report exec '[.nodes[].name] | index("second+0x1000") and (index("prog+0x1000") | not)' --by-function
@@ -82,7 +82,7 @@ check "under its own name" report other '[.nodes[] | select(.name == "fill") | .
 check "a file of perf's own is read whole" report soft '.loss == {} and .run.event == "commprof/mem/ every 500000"
   and (.run.target | startswith("perf record -q -e commprof/mem/"))' --all
 check "with its 153 samples" test "$("$commctl" list --json --store "$dir/soft.db" | jq '[.. | .samples? // empty] | .[0]')" = 153
-check "between the threads of the ring" report soft '[.nodes[] | select(.read_bytes > 0) | .name] | sort == ["ring-0", "ring-1", "ring-2"]' --by-thread --all --guess
+check "between the threads of the ring" report soft '[.nodes[] | select(.written_bytes + .read_bytes > 0) | .name] | sort == ["ring-0", "ring-1", "ring-2"]' --by-thread --all
 check "in the code that was mapped" report soft '[.nodes[].name] | index("truth-kernels+0x5000")' --by-function --all --self
 
 # refused KIND STATUS SENTENCE

@@ -64,9 +64,9 @@ def run(log, *argv, ok=(0,), limit_s=600):
 
 
 def report(commctl, db, log, est, *flags):
-    """What commctl says, its guesses among it; no edge at all is an answer too."""
+    """What commctl says; no edge at all is an answer too."""
     out = subprocess.run([commctl, "report", "--json", "--min-share", "0", "--top", "0",
-                          "--store", db, *(["--fresh"] if est == stated.WATCHED else ["--guess"]), *flags],
+                          "--store", db, *(["--fresh"] if est == stated.WATCHED else []), *flags],
                          capture_output=True, text=True, check=False)
     with open(log, "a") as f:
         f.write(out.stderr)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Whether what a report states is true, for accuracy.py, programs.py and services.py.
 
-A report is what `commctl report --json` prints without --guess; the truth is {edge: bytes}
+A report is what `commctl report --json` prints; the truth is {edge: bytes}
 of what really crossed threads.  A row is stated where the report calls it resolved.
 Shares are of what crosses, the report's and the truth's: volumes have figures of their own.
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Sums of a slice's edges: what is a guess does not pass for a finding. */
+/* Sums of a slice's edges, with what is known of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static void find(void *ctx, const struct comm_edge *edge)
 }
 
 static const struct comm_edge_key key = {.src_thread = 1, .dst_thread = 2, .src_site = 3};
-static const struct comm_edge_key guessed = {.src_thread = 4, .dst_thread = 2, .src_site = 3};
+static const struct comm_edge_key other = {.src_thread = 4, .dst_thread = 2, .src_site = 3};
 
 static void emit(struct comm_edge_sums *sums)
 {
@@ -27,37 +27,33 @@ static void emit(struct comm_edge_sums *sums)
 	comm_edge_sums_emit(sums, find, NULL);
 }
 
-static void test_guesses_are_apart(void **state)
+/* Bursts and variance are of each edge, and of its pair of threads. */
+static void test_sums(void **state)
 {
 	struct comm_edge_sums *sums;
 
 	(void)state;
 	assert_int_equal(comm_edge_sums_create(1 << 20, &sums), 0);
 	for (int burst = 0; burst < 3; burst++) {
-		comm_edge_sums_add(sums, &key, 100, 40, COMM_LEVEL_OBJECT);
 		if (burst == 1)
 			comm_edge_sums_add(sums, &key, 10, 5, 2);
-		comm_edge_sums_add(sums, &guessed, 7, 1, COMM_LEVEL_OBJECT);
+		comm_edge_sums_add(sums, &other, 7, 1, 1);
 		comm_edge_sums_end_burst(sums);
 	}
 	emit(sums);
 	assert_int_equal(n_found, 2);
-	assert_true(found[0].bytes == 310 && found[0].guess_bytes == 300);
-	assert_true(found[0].first_bytes == 125 && found[0].guess_first_bytes == 120);
-	/* One burst found the writer; the others tell nothing of how sure that is. */
-	assert_int_equal(found[0].bursts, 1);
-	assert_int_equal(found[0].level, 2);
-	assert_true(found[0].variance == 100 && found[0].first_variance == 25);
-	/* Nothing but guesses: said by the level, and by the bursts how many. */
-	assert_true(found[1].bytes == 21 && found[1].guess_bytes == 21);
-	assert_int_equal(found[1].bursts, 3);
-	assert_int_equal(found[1].level, COMM_LEVEL_OBJECT);
-	assert_true(found[1].variance == 0);
+	assert_true(found[1].bytes == 10 && found[1].first_bytes == 5);
+	assert_int_equal(found[1].bursts, 1);
+	assert_int_equal(found[1].level, 2);
+	assert_true(found[1].variance == 100 && found[1].first_variance == 25);
+	assert_true(found[0].bytes == 21 && found[0].variance == 3 * 49);
+	assert_int_equal(found[0].bursts, 3);
+	assert_int_equal(found[0].level, 1);
 	/* The next slice begins anew. */
 	comm_edge_sums_add(sums, &key, 10, 10, 0);
 	emit(sums);
 	assert_int_equal(n_found, 1);
-	assert_true(found[0].bytes == 10 && found[0].guess_bytes == 0 && found[0].level == 0);
+	assert_true(found[0].bytes == 10 && found[0].level == 0);
 	comm_edge_sums_destroy(sums);
 }
 
@@ -73,10 +69,9 @@ static void test_doubts(void **state)
 	comm_edge_sums_add_known(sums, &key, 80, 0, 1, &known);
 	comm_edge_sums_add_known(sums, &key, 8, 0, 1, &known);
 	comm_edge_sums_add(sums, &key, 12, 0, 0);
-	comm_edge_sums_add_known(sums, &key, 100, 0, COMM_LEVEL_OBJECT, &known);
 	emit(sums);
 	assert_int_equal(n_found, 1);
-	assert_true(found[0].bytes == 200 && found[0].guess_bytes == 100);
+	assert_true(found[0].bytes == 100);
 	assert_true(found[0].doubts.thread == 44 && found[0].doubts.role == 22);
 	assert_true(found[0].doubts.side == 11 && found[0].doubts.code == 88);
 	comm_edge_sums_destroy(sums);
@@ -85,7 +80,7 @@ static void test_doubts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_guesses_are_apart),
+		cmocka_unit_test(test_sums),
 		cmocka_unit_test(test_doubts),
 	};
 

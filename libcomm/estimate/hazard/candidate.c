@@ -233,7 +233,7 @@ bool comm_candidates_wrote(const struct comm_candidate *candidate, uint32_t n)
 	return false;
 }
 
-double comm_candidates_drop_guesses(struct comm_candidate *candidate, uint32_t n)
+double comm_candidates_drop_coarse(struct comm_candidate *candidate, uint32_t n)
 {
 	double dropped = 0;
 

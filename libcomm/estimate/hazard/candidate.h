@@ -79,9 +79,9 @@ uint32_t comm_candidate_sites(const struct comm_regions *regions,
 bool comm_candidates_wrote(const struct comm_candidate *candidate, uint32_t n);
 
 /*
- * Who touched a page first is known: that others write elsewhere in the object, which is a guess, gives way.
+ * Who touched a page first is known: that others write elsewhere in the object tells less, and gives way.
  * Returns the chances that did.
  */
-double comm_candidates_drop_guesses(struct comm_candidate *candidate, uint32_t n);
+double comm_candidates_drop_coarse(struct comm_candidate *candidate, uint32_t n);
 
 #endif

@@ -448,12 +448,12 @@ static double hazard_foretell(struct hazard *h, const struct comm_window_read *r
 	unwritten = comm_compete_run(h->compete, &read, h->candidate, n, &first);
 	/*
 	 * Who writes the data around a datum writes it, too, or does not.  Over many data that
-	 * evens out; of one that is read over and over all reads err together: a guess.
+	 * evens out; of one that is read over and over all reads err together: it is not known.
 	 */
 	for (uint32_t i = 0; i < n && around.often && read.written >= 0; i++)
 		h->candidate[i].level = COMM_LEVEL_OBJECT;
 	if (touch)
-		unwritten += comm_candidates_drop_guesses(h->candidate, n);
+		unwritten += comm_candidates_drop_coarse(h->candidate, n);
 	*ret_n = n;
 	*ret_first = first + once * (1 - first);
 	return unwritten;
