@@ -123,7 +123,7 @@ double ctl_advice_unseen(const struct ctl_advice *advise)
 {
 	const struct comm_report *report = advise->report;
 
-	return share(report->unwritten_bytes - report->polled_bytes + report->guess_bytes,
+	return share(report->unwritten_bytes - report->polled_bytes,
 		     report->read_bytes - report->polled_bytes);
 }
 

@@ -44,7 +44,6 @@ static const struct argp_option argp_options[] = {
 	{"within", KEY_WITHIN, NULL, 0, "Also what a thread reads that it wrote itself", 0},
 	{.key = CTL_BY, .doc = "Of a matrix: what its rows and columns are; default thread"},
 	{.key = CTL_ALL, .doc = "Also what is not confirmed: marked ?, in pprof by the tag grade"},
-	{.key = CTL_GUESS},
 	{NULL, 0, NULL, 0, "FORM is one of:", 2},
 	CTL_EXPORTERS(EXPORTER_OPTION)
 	/* The end. */

@@ -86,8 +86,6 @@ static const struct argp_option argp_options[] = {
 	 .doc = "Edges of at least PCT % of the bytes.  Default" CTL_DRAWINGS(DRAWING_MIN_SHARE)},
 	{"min-bytes", KEY_MIN_BYTES, "SIZE", 0, "Edges of at least SIZE bytes: 4096, 64K, 1.5M", 0},
 	{"resolved", KEY_RESOLVED, NULL, 0, "Only edges that are confirmed", 0},
-	{.key = CTL_GUESS,
-	 .doc = "With guesses: who else writes in the same object counts as the writer"},
 	{.key = CTL_CONFIDENCE},
 	{.key = CTL_AS},
 	{"svg", KEY_SVG, NULL, 0, "Short for --as svg", 0},

@@ -37,8 +37,6 @@ static const struct argp_option table[] = {
 	{"top", CTL_TOP, "K", 0, NULL, 0},
 	{"min-share", CTL_MIN_SHARE, "PCT", 0, NULL, 0},
 	{"all", CTL_ALL, NULL, 0, "Also what is not confirmed, marked ?", 0},
-	{"guess", CTL_GUESS, NULL, 0,
-	 "As --all, and with guesses: who else writes in the same object counts as the writer", 0},
 	{"verbose", CTL_VERBOSE, NULL, 0, NULL, 0},
 	{"confidence", CTL_CONFIDENCE, "PCT", 0, "Of the intervals; default 90", 0},
 	{"as", CTL_AS, "FORM", 0, "A form, see below", 0},
@@ -163,9 +161,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		options->query.min_share = ctl_percent_argument(state, "--min-share", arg);
 		options->has_min_share = true;
 		return 0;
-	case CTL_GUESS:
-		options->query.guess = 1;
-	/* fall through */
 	case CTL_ALL:
 		options->all = true;
 		return 0;

@@ -34,7 +34,6 @@ enum {
 	CTL_ACROSS,
 	CTL_SELF,
 	CTL_MIN_SHARE,
-	CTL_GUESS,
 	CTL_AS,
 	CTL_CSV,
 };

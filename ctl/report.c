@@ -78,7 +78,6 @@ static const struct argp_option argp_options[] = {
 	 .doc = "Edges of at least PCT % of the bytes.  Default by form" CTL_FORMS(FORM_MIN_SHARE)},
 	{.key = CTL_ALL,
 	 .doc = "Also what is not confirmed, marked ?; all forms but text have it anyway"},
-	{.key = CTL_GUESS},
 	{.key = CTL_VERBOSE,
 	 .doc = "Text with all that is known of the run: matrix, account, losses, how it was made"},
 	{.key = CTL_CONFIDENCE},
@@ -184,7 +183,6 @@ static void print_ages(struct comm_reader *reader, const struct comm_query *aske
 	query.fresh = 1;
 	query.census = 1;
 	query.first_read = 0;
-	query.guess = 0;
 	if (comm_reader_report(reader, &query, &report, &err)) {
 		free(err);
 		return;

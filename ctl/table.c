@@ -243,7 +243,7 @@ bool ctl_table_edges(const struct ctl_term *term, const struct comm_query *query
 		printf("%*s", TABLE_BURSTS, "bursts");
 	printf("%s\n", ctl_style(term, CTL_PLAIN));
 	for (size_t i = 0; i < report->n_shown; i++) {
-		/* Resolved edges come first, even before larger ones that are guesses. */
+		/* Resolved edges come first, even before larger ones. */
 		if (i && comm_report_edge_at(report, i - 1)->resolved &&
 		    !comm_report_edge_at(report, i)->resolved)
 			printf("%snot confirmed:%s\n", ctl_style(term, CTL_DIM),

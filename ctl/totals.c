@@ -81,17 +81,18 @@ static int compare(const void *pa, const void *pb, void *order)
 	return compare_place(pa, pb);
 }
 
-/* Of what it read, whose writer was not seen. */
-static double unseen(const struct comm_report_total *total)
+/* What it read whose writer was not seen. */
+static const char *not_seen(char text[CTL_NUMBER], const struct comm_report_total *total)
 {
-	return total->node.unwritten_bytes + total->node.guess_bytes;
+	double bytes = total->node.unwritten_bytes;
+
+	return bytes > 0 ? ctl_bytes(text, bytes) : "-";
 }
 
 static bool is_shown(const struct comm_query *query, const struct comm_report *report,
 		     const struct comm_report_total *total)
 {
 	double most = fmax(total->all_written.share, total->all_read.share);
-	double all_unseen = total->all_unwritten_bytes + total->all_guess_bytes;
 	double least = query->min_share * report->read_bytes;
 
 	if (total->all_wrote_bytes > 0 && total->all_wrote_bytes >= least)
@@ -99,7 +100,8 @@ static bool is_shown(const struct comm_query *query, const struct comm_report *r
 	if (query->resolved)
 		return most >= query->min_share &&
 		       (total->all_written.resolved || total->all_read.resolved);
-	return most >= query->min_share || (all_unseen > 0 && all_unseen >= least);
+	return most >= query->min_share ||
+	       (total->all_unwritten_bytes > 0 && total->all_unwritten_bytes >= least);
 }
 
 /*
@@ -210,7 +212,8 @@ static void print_table(const struct comm_report *report, const struct chosen *c
 		       ctl_bytes(c, per_s(report, total)));
 		if (!between)
 			printf(" %12s", counted(d, total->own_bytes));
-		printf(" %12s", unseen(total) > 0 ? ctl_bytes(e, unseen(total)) : "-");
+		printf(" %12s",
+		       node->unwritten_bytes > 0 ? ctl_bytes(e, node->unwritten_bytes) : "-");
 		print_partner("->", total->reader);
 		print_partner("<-", total->writer);
 		putchar('\n');
@@ -231,8 +234,7 @@ static void print_tree(const struct chosen *chosen)
 		printf("%*s %*s %*s %*s %12s %*s%s%s\n", VOLUME_COLUMNS,
 		       volume(a, &total->all_written), VOLUME_COLUMNS, volume(b, &total->written),
 		       VOLUME_COLUMNS, volume(c, &total->all_read), VOLUME_COLUMNS,
-		       volume(d, &total->read),
-		       unseen(total) > 0 ? ctl_bytes(e, unseen(total)) : "-",
+		       volume(d, &total->read), not_seen(e, total),
 		       (int)(1 + INDENT * total->depth), "", total->intensive ? "*" : "",
 		       ctl_clean(name, sizeof(name), name_of(chosen, total), NAME_BYTES));
 	}
@@ -301,7 +303,7 @@ static void print_text(const struct comm_query *query, const struct comm_report 
 
 #define CSV_REST                                                                         \
 	",own_bytes,per_second,ratio,reader,reader_bytes,writer,writer_bytes,intensive," \
-	"unwritten_bytes,guess_bytes,all_unwritten_bytes,all_guess_bytes,wrote_bytes,reads_bytes"
+	"unwritten_bytes,all_unwritten_bytes,wrote_bytes,reads_bytes"
 
 static void csv_volume(const struct comm_report_volume *volume)
 {
@@ -359,9 +361,8 @@ static void print_csv(const struct comm_query *query, const struct comm_report *
 		ctl_csv_field(stdout, total->reader ? total->reader->name : "");
 		printf(",%.10g,", total->reader_bytes);
 		ctl_csv_field(stdout, total->writer ? total->writer->name : "");
-		printf(",%.10g,%d,%.10g,%.10g,%.10g,%.10g,", total->writer_bytes, total->intensive,
-		       node->unwritten_bytes, node->guess_bytes, total->all_unwritten_bytes,
-		       total->all_guess_bytes);
+		printf(",%.10g,%d,%.10g,%.10g,", total->writer_bytes, total->intensive,
+		       node->unwritten_bytes, total->all_unwritten_bytes);
 		if (total->wrote_bytes >= 0)
 			printf("%.10g", total->wrote_bytes);
 		printf(",%.10g\n", total->reads_bytes);
@@ -439,11 +440,8 @@ static void json_total(struct ctl_json *json, const struct comm_report *report,
 	ctl_json_double(json, "reads_bytes", total->reads_bytes);
 	ctl_json_double(json, "own_bytes", total->own_bytes);
 	ctl_json_double(json, "unwritten_bytes", node->unwritten_bytes);
-	ctl_json_double(json, "guess_bytes", node->guess_bytes);
-	if (chosen->is_tree) {
+	if (chosen->is_tree)
 		ctl_json_double(json, "all_unwritten_bytes", total->all_unwritten_bytes);
-		ctl_json_double(json, "all_guess_bytes", total->all_guess_bytes);
-	}
 	ctl_json_double(json, "per_second", per_s(report, total));
 	ctl_json_double(json, "ratio", ratio(total));
 	json_partner(json, "reader", total->reader, total->reader_bytes);

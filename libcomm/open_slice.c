@@ -130,8 +130,6 @@ void comm_open_slice_edge(void *ctx, const struct comm_edge *edge)
 	rest->variance += edge->variance;
 	rest->first_bytes += edge->first_bytes;
 	rest->first_variance += edge->first_variance;
-	rest->guess_bytes += edge->guess_bytes;
-	rest->guess_first_bytes += edge->guess_first_bytes;
 	comm_doubts_add(&rest->doubts, &edge->doubts, 1);
 	rest->watched_bytes += edge->watched_bytes;
 	rest->watched_variance += edge->watched_variance;

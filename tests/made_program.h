@@ -167,18 +167,6 @@ static inline struct comm_edge edge(uint32_t src, uint32_t src_site, uint32_t ds
 				  .bursts = bursts};
 }
 
-/* That src wrote it is no finding. */
-static inline struct comm_edge guess(uint32_t src, uint32_t dst, uint32_t dst_site, uint32_t object)
-{
-	struct comm_edge ret = edge(src, COMM_ID_OTHER, dst, dst_site, object, 24, 1);
-
-	ret.guess_bytes = ret.bytes;
-	ret.guess_first_bytes = ret.first_bytes;
-	ret.variance = ret.first_variance = 0;
-	ret.level = COMM_LEVEL_OBJECT;
-	return ret;
-}
-
 static inline int make_store(struct made_store *made,
 			     struct made_ids (*make)(struct made_names *names), bool with_cpus)
 {
@@ -203,7 +191,6 @@ static inline int make_store(struct made_store *made,
 		edge(m.worker_2, m.line_2, m.other_process, COMM_SITE_KERNEL, m.stack, 64, 1),
 		edge(m.main, m.line_1, COMM_ID_OTHER, 0, 0, 16, 1),
 		edge(COMM_ID_OTHER, 0, COMM_ID_OTHER, 0, 0, 32, 1),
-		guess(m.worker_1, m.worker_2, m.line_2, m.heap),
 	};
 	enum { N_EDGES = sizeof(edges) / sizeof(*edges) };
 	struct comm_naming naming = made_naming(names);
@@ -230,14 +217,15 @@ static inline int make_store(struct made_store *made,
 							    {m.worker_1, i ? 7 : 0, 5},
 							    {m.worker_2, 2, 10},
 							    {COMM_ID_OTHER, 5, 100}};
-		/* The last is of a site that no edge has; of 5 bytes nobody knows who read them. */
+		/* The last two are of sites that no edge has; of 2 bytes nobody knows who read them. */
 		const struct comm_unwritten_end ends[] = {{m.main, m.line_1, m.counter, 20, 10},
 							  {m.worker_1, m.line_3, m.heap, 15, 5},
+							  {m.worker_2, COMM_ID_OTHER, m.heap, 3, 1},
 							  {m.worker_2, m.line_1, m.stack, 10, 4}};
 		struct comm_slice_info info = {
 			.start_ns = i * SECOND,
 			.end_ns = (i + 1) * SECOND,
-			.unwritten = {.bytes = 50, .first_bytes = 20, .end = ends, .n_ends = 3},
+			.unwritten = {.bytes = 50, .first_bytes = 20, .end = ends, .n_ends = 4},
 			.placement = placements,
 			.n_placements = with_cpus ? 5 : 0};
 
@@ -321,7 +309,7 @@ static inline void check_sums(const struct comm_report *report, const struct com
 	check_near(by, "what nodes read", read, expected);
 	check_near(by, "all that is accounted for",
 		   report->total_bytes + report->self_bytes + report->within_bytes +
-			   report->folded_bytes + report->unwritten_bytes + report->guess_bytes,
+			   report->folded_bytes + report->unwritten_bytes,
 		   report->read_bytes);
 	check_near(by, "all that is read", report->read_bytes, by_thread->read_bytes);
 	check_near(by, "what is within threads", report->within_bytes,

@@ -56,7 +56,6 @@ static void print_range(struct ctl_json *json, const struct comm_report *report)
 	ctl_json_double(json, "folded_bytes", report->folded_bytes);
 	ctl_json_double(json, "unwritten_bytes", report->unwritten_bytes);
 	ctl_json_double(json, "polled_bytes", report->polled_bytes);
-	ctl_json_double(json, "guess_bytes", report->guess_bytes);
 	ctl_json_double(json, "seen_bytes", report->seen_bytes);
 	ctl_json_double(json, "unresolved_bytes", report->unresolved_bytes);
 	ctl_json_string(json, "basis", report->fresh ? "fresh" : "estimated");
@@ -143,7 +142,6 @@ static void print_node(struct ctl_json *json, const struct comm_report *report,
 	ctl_json_double(json, "written_bytes", node->written_bytes);
 	ctl_json_double(json, "read_bytes", node->read_bytes);
 	ctl_json_double(json, "unwritten_bytes", node->unwritten_bytes);
-	ctl_json_double(json, "guess_bytes", node->guess_bytes);
 	ctl_json_close(json, '}');
 }
 
@@ -228,7 +226,7 @@ void ctl_form_json_members(struct ctl_json *json, const struct comm_report *repo
 	for (size_t i = 0; i < report->n_nodes; i++) {
 		const struct comm_node *node = comm_report_node_at(report, i);
 
-		if (!used || used[i] || node->unwritten_bytes > 0 || node->guess_bytes > 0)
+		if (!used || used[i] || node->unwritten_bytes > 0)
 			print_node(json, report, node);
 	}
 	ctl_json_close(json, ']');
@@ -245,7 +243,6 @@ void ctl_form_json_members(struct ctl_json *json, const struct comm_report *repo
 		ctl_json_double(json, "share", edge->share);
 		ctl_json_double(json, "share_low", edge->share_low);
 		ctl_json_double(json, "share_high", edge->share_high);
-		ctl_json_double(json, "coarse_bytes", edge->coarse_bytes);
 		ctl_json_count(json, "samples", edge->samples);
 		ctl_json_count(json, "slices", edge->slices);
 		ctl_json_count(json, "level", edge->level);

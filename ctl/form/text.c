@@ -259,7 +259,7 @@ static void print_part(const struct ctl_term *term, const struct comm_report *re
 static void print_unseen(const struct ctl_term *term, const struct comm_query *query,
 			 const struct comm_report *report)
 {
-	char share[CTL_NUMBER], line[TEXT_LINE];
+	char line[TEXT_LINE];
 
 	if (report->exact) {
 		print_part(term, report, "unseen",
@@ -275,10 +275,6 @@ static void print_unseen(const struct ctl_term *term, const struct comm_query *q
 		 "writer not seen%s: constants, files, data older than the run, the kernel, other "
 		 "processes, and what is written too rarely for a sample to meet it",
 		 query->first_read ? ", read for the first time" : "");
-	if (report->guess_bytes > 0)
-		snprintf(line + strlen(line), sizeof(line) - strlen(line),
-			 "; for %s of all, others write elsewhere in the same object (--guess)",
-			 ctl_percent(share, report->guess_bytes / report->read_bytes));
 	print_part(term, report, "unseen", line);
 }
 
@@ -592,9 +588,8 @@ static void print_reading(const struct ctl_term *term, const struct comm_query *
 		report->factor,
 		has_unresolved ? " A ? marks what is not confirmed: fewer than 5 bursts in 4 "
 				 "slices behind it, "
-				 "halves of the run that differ, neither its share nor its bytes "
-				 "known to 3 to 1, "
-				 "or a guess."
+				 "halves of the run that differ, or neither its share nor its "
+				 "bytes known to 3 to 1."
 			       : "");
 	ctl_wrap(term, 0, 0, line);
 	if (ctl_table_has_origins(report))

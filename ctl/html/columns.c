@@ -71,14 +71,13 @@ enum column {
 	COLUMN_SAMPLES,
 	COLUMN_SLICES,
 	COLUMN_RESOLVED,
-	COLUMN_GUESS,
 	COLUMNS,
 };
 
 static const char *const column_names[] = {
 	[COLUMN_BYTES] = "bytes",     [COLUMN_LOW] = "low",	    [COLUMN_HIGH] = "high",
 	[COLUMN_SPREAD] = "spread",   [COLUMN_SAMPLES] = "samples", [COLUMN_SLICES] = "slices",
-	[COLUMN_RESOLVED] = "stated", [COLUMN_GUESS] = "guess",
+	[COLUMN_RESOLVED] = "stated",
 };
 
 static double value_of(const struct comm_report_edge *edge, enum column column)
@@ -96,19 +95,14 @@ static double value_of(const struct comm_report_edge *edge, enum column column)
 		return edge->slices;
 	case COLUMN_RESOLVED:
 		return edge->resolved;
-	case COLUMN_GUESS:
-		return edge->coarse_bytes;
 	default:
 		return edge->bytes;
 	}
 }
 
-static void print_columns(FILE *out, const struct comm_query *query,
-			  const struct comm_report *report)
+static void print_columns(FILE *out, const struct comm_report *report)
 {
 	for (enum column column = 0; column < COLUMNS; column++) {
-		if (column == COLUMN_GUESS && !query->guess)
-			continue;
 		fprintf(out, "\"%s\":[", column_names[column]);
 		for (size_t i = 0; i < report->n_shown; i++) {
 			if (i)
@@ -166,22 +160,21 @@ static void print_sums(FILE *out, const struct comm_report *report)
 		comm_report_part_at(report, 0)->resolved ? "true" : "false");
 }
 
-int ctl_columns_print(FILE *out, struct ctl_nodes *nodes, const struct comm_query *query,
+int ctl_columns_print(FILE *out, struct ctl_nodes *nodes, const char *by,
 		      const struct comm_report *report)
 {
 	int code;
 
 	putc('{', out);
-	ctl_data_member_text(out, "by", query->by);
+	ctl_data_member_text(out, "by", by);
 	ctl_data_member_text(out, "title", report->by->title);
 	ctl_data_member_text(out, "noun", report->by->noun);
-	fprintf(out, "\"guessed\":%s,", query->guess ? "true" : "false");
 	ctl_data_member(out, "from_s", report->from_ns / 1e9);
 	ctl_data_member(out, "to_s", report->to_ns / 1e9);
 	ctl_data_member(out, "enabled_s", report->enabled_ns / 1e9);
 	print_sums(out, report);
 	code = print_ends(out, nodes, report);
-	print_columns(out, query, report);
+	print_columns(out, report);
 	if (report->n_origins)
 		print_origins(out, report);
 	fputs("\"nodes\":", out);

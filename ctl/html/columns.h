@@ -9,7 +9,7 @@
  * Writes the n_shown edges and, once for the page, the nodes that they name, as a JSON
  * object.  -ENOMEM
  */
-int ctl_columns_print(FILE *out, struct ctl_nodes *nodes, const struct comm_query *query,
+int ctl_columns_print(FILE *out, struct ctl_nodes *nodes, const char *by,
 		      const struct comm_report *report);
 
 #endif

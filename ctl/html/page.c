@@ -58,30 +58,27 @@ static void close_data(struct page *page)
 	fputs("</script>\n", page->out);
 }
 
-static int ask(struct page *page, const char *by, size_t top, bool guess, struct comm_report **ret)
+static int ask(struct page *page, const char *by, size_t top, struct comm_report **ret)
 {
-	return ctl_view_ask(page->reader, &page->query, by, top, guess, ret, page->err);
+	return ctl_view_ask(page->reader, &page->query, by, top, ret, page->err);
 }
 
-static int print_view(struct page *page, const char *by, const struct comm_report *report,
-		      bool guess)
+static int print_view(struct page *page, const char *by, const struct comm_report *report)
 {
-	const struct comm_query query = {.by = by, .guess = guess};
-
-	return ctl_columns_print(page->out, page->nodes, &query, report);
+	return ctl_columns_print(page->out, page->nodes, by, report);
 }
 
 /* ret_n: how many edges there are, with those that are not printed; may be NULL. */
-static int ask_and_print(struct page *page, const char *by, size_t top, bool guess, size_t *ret_n)
+static int ask_and_print(struct page *page, const char *by, size_t top, size_t *ret_n)
 {
 	struct comm_report *report;
-	int code = ask(page, by, top, guess, &report);
+	int code = ask(page, by, top, &report);
 
 	if (code)
 		return code;
 	if (ret_n)
 		*ret_n = report->n_edges;
-	code = print_view(page, by, report, guess);
+	code = print_view(page, by, report);
 	comm_report_free(report);
 	return code;
 }
@@ -133,7 +130,6 @@ static void print_range(struct page *page)
 	ctl_data_member(out, "read", whole->read_bytes);
 	ctl_data_member(out, "polled", whole->polled_bytes);
 	ctl_data_member(out, "seen", whole->seen_bytes);
-	ctl_data_member(out, "guesses", whole->guess_bytes);
 	ctl_data_member_count(out, "samples", whole->samples);
 	ctl_data_member_count(out, "bursts", whole->bursts);
 	ctl_data_member_count(out, "accesses", whole->accesses);
@@ -286,7 +282,7 @@ static void print_by(struct page *page)
 
 		fputs(i ? ",\n{" : "{", out);
 		ctl_data_member_text(out, "by", view->by);
-		fprintf(out, "\"parts\":%s,\"steps\":[", view->parts ? "true" : "false");
+		fputs("\"steps\":[", out);
 		for (size_t j = 0; j < CTL_VIEW_STEPS && view->step[j]; j++) {
 			ctl_view_name(view, view->step[j], name);
 			fputs(j ? "," : "", out);
@@ -344,7 +340,7 @@ static int print_first(struct page *page)
 	}
 	fputs("\"view\":", out);
 	if (!code)
-		code = print_view(page, "thread", page->whole, false);
+		code = print_view(page, "thread", page->whole);
 	fputs("}", out);
 	close_data(page);
 	return code;
@@ -359,24 +355,7 @@ static int print_views(struct page *page)
 	/* The one by thread stands before the script, so that there is a picture at once. */
 	for (size_t i = 1; i < page->views.n && !code; i++) {
 		fputs(i > 1 ? ",\n" : "", page->out);
-		code = print_view(page, page->views.view[i].by, page->views.view[i].report, false);
-	}
-	putc(']', page->out);
-	close_data(page);
-	return code;
-}
-
-static int print_guesses(struct page *page)
-{
-	int code = 0;
-
-	open_data(page);
-	putc('[', page->out);
-	for (size_t i = 0; i < page->views.n && !code; i++) {
-		if (!page->views.view[i].parts)
-			continue;
-		fputs(i ? ",\n" : "", page->out);
-		code = ask_and_print(page, page->views.view[i].by, CTL_VIEW_TOP, true, NULL);
+		code = print_view(page, page->views.view[i].by, page->views.view[i].report);
 	}
 	putc(']', page->out);
 	close_data(page);
@@ -410,7 +389,7 @@ static int print_step(struct page *page, size_t i, size_t step)
 	    (view->timed && page->n_flows[step] * view->report->n_edges > PAGE_TIMED))
 		return 0;
 	fputs(i || step ? ",\n" : "", page->out);
-	code = ask_and_print(page, by, view->parts ? PAGE_TOP_DEEP : PAGE_TOP_ASIDE, false, &n);
+	code = ask_and_print(page, by, view->parts ? PAGE_TOP_DEEP : PAGE_TOP_ASIDE, &n);
 	if (i == 0 && step + 1 < CTL_VIEW_STEPS)
 		page->n_flows[step + 1] = n;
 	return code;
@@ -425,7 +404,7 @@ static int print_typed(struct page *page, const struct ctl_view *view)
 		return 0;
 	ctl_view_name(view, view->typed, by);
 	fputs(",\n", page->out);
-	return ask_and_print(page, by, PAGE_TOP_ASIDE, false, NULL);
+	return ask_and_print(page, by, PAGE_TOP_ASIDE, NULL);
 }
 
 /* The steps from an edge of a view down to lines. */
@@ -462,12 +441,12 @@ static int print_cell(struct page *page, uint64_t from_ns, uint64_t to_ns, size_
 		if (!page->views.view[i].parts)
 			continue;
 		fputs(i ? ",\n" : "", page->out);
-		code = ask_and_print(page, page->views.view[i].by, PAGE_TOP_CELL, false, NULL);
+		code = ask_and_print(page, page->views.view[i].by, PAGE_TOP_CELL, NULL);
 	}
 	/* Where in the reading thread it is consumed. */
 	if (!code && n_views > 1) {
 		fputs(",\n", page->out);
-		code = ask_and_print(page, "thread,function", PAGE_TOP_CELL, false, NULL);
+		code = ask_and_print(page, "thread,function", PAGE_TOP_CELL, NULL);
 	}
 	putc(']', page->out);
 	page->query = saved;
@@ -550,8 +529,6 @@ static int print_all(struct page *page, struct ctl_source *source)
 		code = print_deep(page);
 	if (!code)
 		code = print_cells(page);
-	if (!code && page->whole->guess_bytes > 0)
-		code = print_guesses(page);
 	if (!code)
 		print_sources(page, source);
 	fputs("</body>\n</html>\n", page->out);
@@ -568,7 +545,7 @@ int ctl_page_print(FILE *out, struct comm_reader *reader, const struct comm_quer
 
 	*err = NULL;
 	page.query.cachelines = 1;
-	code = ask(&page, "thread", CTL_VIEW_TOP, false, &whole);
+	code = ask(&page, "thread", CTL_VIEW_TOP, &whole);
 	if (code)
 		return code;
 	/* All other reports are of the same slices, also when a daemon is writing more. */

@@ -100,7 +100,7 @@ const tables = {};
 for (const kind in KINDS)
 	tables[KINDS[kind]] = [];
 const loaded = [];
-let expected = 5;
+const SOURCES = 4;
 
 function take(view) {
 	for (const letter in view.nodes)
@@ -122,7 +122,7 @@ function data(i) {
 			take(value.view);
 		else if (k === 3)
 			value.forEach(cell => cell.forEach(take));
-		else if (k < expected - 1)
+		else if (k < SOURCES)
 			value.forEach(take);
 		loaded.push(value);
 	}
@@ -131,18 +131,15 @@ function data(i) {
 let complete = false;
 const main = data(0);
 const {run, range: whole} = main;
-const exact = whole.exact, hasGuesses = whole.guesses > 0;
-if (hasGuesses)
-	expected = 6;
-const sources = () => data(expected - 1);
+const exact = whole.exact;
+const sources = () => data(SOURCES);
 const stepsOf = by => main.by.find(one => one.by === by).steps;
-const hasParts = by => main.by.find(one => one.by === by).parts;
 
 /*
  * What is looked at; all of it stands in the URL's hash.  at: what was chosen in the view, and in
  * each step down from it: both ends of an edge, or what stands between them, by their ids.
  */
-const START = {by: 'thread', cell: -1, at: [], unstated: false, guess: false, query: '', order: 'cluster', sort: null, line: -1, tab: null};
+const START = {by: 'thread', cell: -1, at: [], unstated: false, query: '', order: 'cluster', sort: null, line: -1, tab: null};
 const state = {...START};
 
 /* What stands behind tabs; without a choice it is what was gone into last. */
@@ -173,7 +170,6 @@ function readHash() {
 	const isChoice = (ends, i) => ends.length === (VIEWS[chosenKind(i)].what ? 1 : 2) && ends.every(id => id[0] === KINDS[chosenKind(i)] && /^.\d+$/.test(id));
 	state.at = at.every(isChoice) ? at : [];
 	state.unstated = hash.get('unstated') === '1';
-	state.guess = hasGuesses && hash.get('guess') === '1';
 	state.query = (hash.get('search') || '').slice(0, 200);
 	state.order = ['bytes', 'name'].includes(hash.get('order')) ? hash.get('order') : 'cluster';
 	state.sort = /^-?[a-z]+$/.test(hash.get('sort')) ? hash.get('sort') : null;
@@ -190,8 +186,6 @@ function writeHash() {
 		hash.set('at', state.at.map(ends => ends.join('-')).join('.'));
 	if (state.unstated)
 		hash.set('unstated', 1);
-	if (state.guess)
-		hash.set('guess', 1);
 	if (state.query)
 		hash.set('search', state.query);
 	if (state.order !== 'cluster')
@@ -305,7 +299,7 @@ function edgeAt(view, i, part) {
 	return {
 		view, i, from: endOf(view, i, 0, part), to: endOf(view, i, 1, part), bytes: view.bytes[i], low: view.low[i], high: view.high[i],
 		share, shareLow: share / spread, shareHigh: Math.min(1, share * spread), samples: view.samples[i], slices: view.slices[i],
-		stated: !!view.stated[i], guess: view.guess ? view.guess[i] : 0,
+		stated: !!view.stated[i],
 	};
 }
 function edgesOf(view, part) {
@@ -314,8 +308,7 @@ function edgesOf(view, part) {
 		edges.push(edgeAt(view, i, part));
 	return edges;
 }
-const guessing = () => state.guess && hasParts(state.by);
-const visible = edge => edge.stated || state.unstated || guessing();
+const visible = edge => edge.stated || state.unstated;
 
 function matches(edge) {
 	const query = state.query.toLowerCase();
@@ -326,8 +319,6 @@ function views() {
 	return [main.view, ...(data(1) || [])];
 }
 function wholeView(by) {
-	if (guessing())
-		return (data(4) || []).find(view => view.by === by) || null;
 	return views().find(view => view.by === by) || null;
 }
 function currentView() {
@@ -408,7 +399,7 @@ function clustered(ids, edges) {
 
 const orders = new Map();
 function ordered(view, edges) {
-	const key = view.by + state.order + guessing();
+	const key = view.by + state.order;
 	const all = edgesOf(wholeView(state.by) || view);
 	const sum = new Map(), add = (id, n) => sum.set(id, (sum.get(id) || 0) + n);
 	for (const edge of all.concat(view === wholeView(state.by) ? [] : edges)) {
@@ -444,7 +435,7 @@ function describe(edge, noun) {
 	if (exact)
 		return text + bytes(edge.bytes) + ', ' + percent(edge.share) + ', counted';
 	if (!edge.stated)
-		return text + 'not confirmed by this run' + (visible(edge) ? ' (?), ' + range(edge.low, edge.high) + (edge.guess ? ', of it a guess: ' + bytes(edge.guess) : '') : '');
+		return text + 'not confirmed by this run' + (visible(edge) ? ' (?), ' + range(edge.low, edge.high) : '');
 	return text + percent(edge.share) + ' (' + percents(edge.shareLow, edge.shareHigh) + '), ' + bytes(edge.bytes) + ' (' + range(edge.low, edge.high) + '), ' + count(edge.samples) + ' bursts';
 }
 
@@ -863,8 +854,6 @@ function edgeTable(edges, ends, options) {
 			});
 			for (const [, , text, , cls] of COLUMNS)
 				row.append(el('td', {class: cls || 'num', text: text(edge)}));
-			if (guessing())
-				row.append(el('td', {class: 'num', text: edge.guess ? bytes(edge.guess) : ''}));
 			body.append(row);
 		}
 		shown = Math.min(rows.length, shown + ROWS);
@@ -873,7 +862,7 @@ function edgeTable(edges, ends, options) {
 	};
 	add();
 	const table = el('table', {}, el('thead', {}, el('tr', {}, ...names.map(([id, title]) => head(id, title, 'name')),
-		...COLUMNS.map(c => head(c[0], c[1])), guessing() ? head('guess', 'of it a guess') : null)), body);
+		...COLUMNS.map(c => head(c[0], c[1])))), body);
 	return rows.length ? [table, more] : [];
 }
 function notStated(view, edges, all) {
@@ -882,7 +871,7 @@ function notStated(view, edges, all) {
 	const hidden = all.filter(edge => !edge.stated).length, out = [];
 	const one = view.edges_not_stated === 1;
 	if (view.edges_not_stated)
-		out.push(count(view.edges_not_stated) + (one ? ' flow, ' : ' flows, together ') + (view.total > 0 ? percent(view.bytes_not_stated / view.total) : '') + (one ? ', is' : ', are') + ' not confirmed' + (hidden && !state.unstated && !guessing() ? ' and not listed' : ' and marked ?') + '.');
+		out.push(count(view.edges_not_stated) + (one ? ' flow, ' : ' flows, together ') + (view.total > 0 ? percent(view.bytes_not_stated / view.total) : '') + (one ? ', is' : ', are') + ' not confirmed' + (hidden && !state.unstated ? ' and not listed' : ' and marked ?') + '.');
 	if (view.edges_left_out)
 		out.push('The ' + count(view.edges_left_out) + ' smallest, together ' + bytes(view.bytes_left_out) + ', are not in this file.');
 	return out.join(' ');
@@ -1141,7 +1130,7 @@ function drawDeep() {
 	if (kind === 'line')
 		$('deep-table').append(...excerpts(listed));
 	$('deep-text').textContent = [
-		'Of the whole run' + (guessing() ? ', without guesses' : '') + '; shares are of all that is seen between threads.',
+		'Of the whole run; shares are of all that is seen between threads.',
 		!all.length ? 'Nothing was seen here that is large enough to be in this file.' : listed.length ? '' : all.length === 1 ? 'The one flow that was seen here is not confirmed by the run.' : 'None of the ' + count(all.length) + ' flows that were seen here is confirmed by the run.',
 		hidden && listed.length ? count(hidden) + ' more are not confirmed.' : '',
 		hidden ? 'Tick \u201calso what is not confirmed\u201d to list them.' : '',
@@ -1265,8 +1254,6 @@ function drawStatus() {
 		items.push(item('Writer seen', 'for ' + percent(whole.seen / (whole.read - whole.polled)) + ' of the ' + bytes(whole.read - whole.polled) + ' read' +
 			(whole.polled > 0.01 * whole.read ? ', besides ' + bytes(whole.polled) + ' in loops that wait' : '') + '; shares are of what is seen'));
 	items.push(item('Figures', exact ? 'counted' : 'estimates, intervals of ' + (whole.confidence * 100).toFixed(0) + ' %'));
-	if (guessing())
-		items.push(el('span', {class: 'warn', text: 'Guesses are shown: such a writer is often the wrong one'}));
 	$('status').replaceChildren(...items);
 }
 const PARTS = {
@@ -1275,8 +1262,7 @@ const PARTS = {
 	within: () => 'written by the same thread',
 	unasked: () => 'without the thread asked for',
 	polled: () => 'read over and over in loops that write nothing, as threads do that wait for another\u2019s write',
-	unseen: () => exact ? 'never written by the program: constants, files' : whole.fresh ? 'not written during its window, or it is not known by whom' : 'writer not seen: constants, files, data older than the run, the kernel, other processes, and what is written too rarely for a sample to meet it' +
-		(hasGuesses ? '; for ' + percent(whole.guesses / whole.read) + ' of all, others write elsewhere in the same object (guesses)' : ''),
+	unseen: () => exact ? 'never written by the program: constants, files' : whole.fresh ? 'not written during its window, or it is not known by whom' : 'writer not seen: constants, files, data older than the run, the kernel, other processes, and what is written too rarely for a sample to meet it',
 	folded: () => 'folded into (other): too many small edges',
 };
 function drawAccount() {
@@ -1292,7 +1278,7 @@ function drawAccount() {
 		el('p', {text: 'Nothing that was counted.'}));
 	$('reading').textContent = exact ? 'Counted, not estimated. Times and rates are those of the slowed program, and so is the order in which threads took turns.' :
 		(whole.fresh ? 'Seen in windows on words that change soon, drawn at random: who writes them last before they are read. ' : 'Estimates from samples. ') + 'Stated is what both halves of the run confirm, and whose share or bytes are known to 3 to 1. Intervals of ' + (whole.confidence * 100).toFixed(0) + ' % hold sampling noise, what the run\u2019s own parts differ by, and ' + (whole.fresh ? 'how long code takes for what it reads. ' : 'doubts about who wrote what was read. ') +
-		'All rates may be wrong by one and the same factor, ' + whole.factor.toFixed(2) + ', which shares do not have; small or rare flows may be missing altogether. A ? marks what is not confirmed: fewer than 5 bursts in 4 slices behind it, halves of the run that differ, neither its share nor its bytes known to 3 to 1, or a guess.' +
+		'All rates may be wrong by one and the same factor, ' + whole.factor.toFixed(2) + ', which shares do not have; small or rare flows may be missing altogether. A ? marks what is not confirmed: fewer than 5 bursts in 4 slices behind it, halves of the run that differ, or neither its share nor its bytes known to 3 to 1.' +
 		(hasOrigins ? ' HITM, remote, local: where loads like the reader\u2019s, at the same place and object, found their line: in another core, which had written it; else in another socket; else in this one. Intervals of sampled loads; - where it is not known.' : '');
 }
 function drawHead() {
@@ -1308,11 +1294,8 @@ function drawHead() {
 	$('notes').hidden = !run.notes;
 }
 function drawControls() {
-	$('unstated').checked = state.unstated || guessing();
-	$('unstated').disabled = guessing();
+	$('unstated').checked = state.unstated;
 	$('unstated').parentElement.hidden = exact;
-	$('guess').checked = state.guess;
-	$('guess-label').hidden = !hasGuesses || !hasParts(state.by);
 	if ($('search').value !== state.query)
 		$('search').value = state.query;
 	$('order').value = state.order;
@@ -1352,7 +1335,6 @@ $('by').addEventListener('change', event => go({by: event.target.value, at: [], 
 $('csv').addEventListener('click', saveCsv);
 $('controls').addEventListener('submit', event => event.preventDefault());
 $('unstated').addEventListener('change', event => go({unstated: event.target.checked}));
-$('guess').addEventListener('change', event => go({guess: event.target.checked, cell: -1}));
 $('search').addEventListener('input', event => {
 	icicle.found = -1;
 	go({query: event.target.value}, true);
@@ -1366,7 +1348,7 @@ addEventListener('keydown', event => {
 });
 $('order').addEventListener('change', event => go({order: event.target.value}, true));
 $('reset').addEventListener('click', () => go(START));
-$('cell').addEventListener('input', event => go({cell: Number(event.target.value) - 1, guess: false}, true));
+$('cell').addEventListener('input', event => go({cell: Number(event.target.value) - 1}, true));
 $('matrix').addEventListener('mousemove', event => matrixAt(event) && moveCursor());
 $('matrix').addEventListener('mouseleave', () => moveCursor(true));
 $('matrix').addEventListener('focus', () => moveCursor());
@@ -1406,7 +1388,7 @@ addEventListener('resize', () => {
 	resized = setTimeout(() => finish(draw), 100);
 });
 addEventListener('DOMContentLoaded', () => {
-	const all = state.by === 'thread' && state.cell < 0 && !state.at.length && !state.guess;
+	const all = state.by === 'thread' && state.cell < 0 && !state.at.length;
 	complete = true;
 	/* After the first picture, which lacks what the data behind the script has. */
 	const drawParts = () => {

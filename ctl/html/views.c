@@ -106,13 +106,12 @@ static const struct kind {
 };
 
 int ctl_view_ask(struct comm_reader *reader, const struct comm_query *query, const char *by,
-		 size_t top, bool guess, struct comm_report **ret, char **err)
+		 size_t top, struct comm_report **ret, char **err)
 {
 	struct comm_query own = *query;
 
 	own.by = by;
 	own.top = top;
-	own.guess = guess;
 	own.self = own.across = strcmp(by, "thread") != 0;
 	return comm_reader_report(reader, &own, ret, err);
 }
@@ -135,8 +134,7 @@ int ctl_views_choose(struct ctl_views *views, struct comm_reader *reader,
 		/* Watchpoints tell no times. */
 		if (query->fresh && kind->view.timed)
 			continue;
-		code = ctl_view_ask(reader, query, kind->view.by, CTL_VIEW_TOP, false, &report,
-				    err);
+		code = ctl_view_ask(reader, query, kind->view.by, CTL_VIEW_TOP, &report, err);
 		/* The run has none of the kind: the report by thread had all else. */
 		if (code == -ENODATA) {
 			free(*err);

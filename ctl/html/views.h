@@ -20,7 +20,7 @@ enum {
 
 struct ctl_view {
 	const char *by;
-	bool parts; /* worth being shown of parts of the run, and with guesses */
+	bool parts; /* worth being shown of parts of the run */
 	bool timed; /* nodes are of times, so each flow below them is there many times */
 	/* Comma-separated groupings of each step, the view's own as an asterisk; NULL: no more. */
 	const char *const *step;
@@ -40,7 +40,7 @@ struct ctl_views {
  * one thread to another, be it from a function or a role to itself.
  */
 int ctl_view_ask(struct comm_reader *reader, const struct comm_query *query, const char *by,
-		 size_t top, bool guess, struct comm_report **ret, char **err);
+		 size_t top, struct comm_report **ret, char **err);
 
 /* whole: by thread, of the same query; outlives views.  To be freed on failure, too. */
 int ctl_views_choose(struct ctl_views *views, struct comm_reader *reader,

@@ -169,11 +169,6 @@ struct comm_query {
 	double confidence; /* of the intervals; 0: 0.9 */
 	/* Nonzero: show resolved edges alone (n_shown); the others are counted. */
 	uint64_t resolved;
-	/*
-	 * Nonzero: edges also get what is a guess, that the writer is whoever else writes in
-	 * the same object.  Else guesses count as read with the writer not seen.
-	 */
-	uint64_t guess;
 	double min_bytes;   /* edges of at least so many are shown */
 	const char *writer; /* as thread: only edges from such threads; NULL: all */
 	/*
@@ -214,7 +209,7 @@ struct comm_query {
 	 * Nonzero: not what the run's estimator says, but who feeds whom with fresh data: of some of the
 	 * sampled reads, drawn with a known chance, the words that change soon, and who was seen to
 	 * write them last before they are read.  Of an exact run what was read less than 10 s after it
-	 * was written; -ENODATA where ages were not counted.  Not of first reads, of guesses,
+	 * was written; -ENODATA where ages were not counted.  Not of first reads,
 	 * or by "phase", "time", "frame" or "frames", of which nothing is known there: -EINVAL.
 	 */
 	uint64_t fresh;
@@ -299,22 +294,21 @@ struct comm_node {
 	const char *call_source; /* LINE: where the inlined function is called, "" when unknown */
 	uint32_t call_line;
 	/*
-	 * With query->unwritten: what the node read whose writer was not seen, or would be a guess.
+	 * With query->unwritten: what the node read whose writer was not seen.
 	 * Over all nodes they add up to the report's, unless a filter takes a part; where data
 	 * objects or types stand between the nodes, once over these and once over the readers.
 	 * They have no interval.
 	 */
-	double unwritten_bytes, guess_bytes;
+	double unwritten_bytes;
 };
 
 struct comm_report_edge {
 	size_t from, to; /* indices of nodes */
 	double bytes;
-	double low, high;    /* interval of the query's confidence */
-	double share;	     /* of the report's total_bytes */
-	double coarse_bytes; /* of bytes: guesses; 0 but for query->guess */
-	uint64_t samples;    /* lower bound of the bursts that the edge was estimated from */
-	uint32_t level;	     /* deepest back-off level of the estimator */
+	double low, high; /* interval of the query's confidence */
+	double share;	  /* of the report's total_bytes */
+	uint64_t samples; /* lower bound of the bursts that the edge was estimated from */
+	uint32_t level;	  /* deepest back-off level of the estimator */
 	bool resolved;
 	/* The interval of share: without the factor that is common to all volumes. */
 	double share_low, share_high;
@@ -477,7 +471,7 @@ struct comm_report_total {
 	double reader_bytes, writer_bytes;
 	bool intensive; /* written or read: resolved, and share_low is at least 5 % */
 	/* With query->unwritten, as of the node; all: including the nodes within it. */
-	double all_unwritten_bytes, all_guess_bytes;
+	double all_unwritten_bytes;
 	/*
 	 * What was written by the node, or to the object, whoever reads it, as the run counted it;
 	 * below 0: it did not, as a run that samples, or nodes are of what is read (types), or the
@@ -520,20 +514,18 @@ struct comm_report {
 	/* The first n_shown edges pass min_share and top. */
 	size_t n_nodes, n_edges, n_shown, n_losses, n_slices;
 	double total_bytes;	/* of all n_edges, before cutting */
-	double coarse_bytes;	/* part of total_bytes: guesses, 0 but for query->guess */
 	double self_bytes;	/* left out: edges from a node to itself */
 	double within_bytes;	/* left out by across: from a thread to itself */
 	double folded_bytes;	/* left out: both ends folded into (other) */
 	double unwritten_bytes; /* read, but never seen to be written */
-	double read_bytes;	/* all of the above together, and guess_bytes */
+	double read_bytes;	/* all of the above together */
 	uint64_t samples, bursts, accesses;
 	uint64_t handler_ns, daemon_ns, target_ns; /* in the range */
 	double overhead;			   /* in the range */
 	double confidence;
-	bool exact;	    /* every access was counted: low = high = bytes */
-	double factor;	    /* error of volumes that the estimator states, a factor; 1: exact */
-	double guess_bytes; /* left out, but for query->guess: the writer is a guess */
-	double seen_bytes;  /* of read_bytes: the writer was seen, and is no guess */
+	bool exact;	   /* every access was counted: low = high = bytes */
+	double factor;	   /* error of volumes that the estimator states, a factor; 1: exact */
+	double seen_bytes; /* of read_bytes: the writer was seen */
 	double unresolved_bytes; /* part of total_bytes: in edges that are not resolved */
 	size_t n_unresolved;
 	size_t n_blocks;  /* of time, that the range was split into to check it against itself */
@@ -580,9 +572,8 @@ struct comm_report {
  *
  * An edge is resolved when the run confirms it: of a sampled run, when at least
  * COMM_RESOLVED_SAMPLES bursts in COMM_RESOLVED_SLICES slices stand behind it, it is
- * known to within COMM_RESOLVED_RATIO (from the lower to the upper end, of 90 %), the even and
- * the odd blocks of the run agree about it within that ratio too, and at most
- * COMM_RESOLVED_COARSE_PCT of its bytes are guesses.  Known is its share, by share_high /
+ * known to within COMM_RESOLVED_RATIO (from the lower to the upper end, of 90 %), and the even and
+ * the odd blocks of the run agree about it within that ratio too.  Known is its share, by share_high /
  * share_low, or how it compares with others that are known: its bytes, apart from the factor
  * that all volumes of the run err by together.  The share of an edge beside a large one that
  * is not known may be anything, and has a wide interval.  The next run of a steady load
@@ -640,7 +631,6 @@ enum {
 	COMM_RESOLVED_SAMPLES = 5,
 	COMM_RESOLVED_SLICES = 4,
 	COMM_RESOLVED_RATIO = 3,
-	COMM_RESOLVED_COARSE_PCT = 50,
 };
 
 /*

@@ -59,23 +59,16 @@ struct comm_edge {
 	 * of other sites (edge_table.h).  Sums by threads are as they were.
 	 */
 	double drawn_variance;
-	/*
-	 * Of bytes and first_bytes, what was put down to src only because it wrote
-	 * somewhere in the same object, or for as little reason (COMM_LEVEL_OBJECT): a
-	 * guess, no finding.  The variances are of the rest, and so are bursts and level
-	 * where there is a rest.
-	 */
-	double guess_bytes, guess_first_bytes;
-	struct comm_doubts doubts; /* of bytes without guesses */
+	struct comm_doubts doubts;
 	/*
 	 * Bytes read that watchpoints saw src write, whatever the estimator says: another
 	 * estimate of the same, by chances alone (watched.h).
 	 */
 	double watched_bytes, watched_variance;
-	/* Of bytes without guesses: how long before the read src wrote them, as far as known. */
+	/* How long before the read src wrote the bytes, as far as known. */
 	struct comm_ages ages;
-	/* In a wide slice of a store, of bytes without guesses and of guess_bytes; else empty. */
-	struct comm_strands strands, guess_strands;
+	/* Of bytes, in a wide slice of a store; else empty. */
+	struct comm_strands strands;
 };
 
 typedef void comm_edge_fn(void *ctx, const struct comm_edge *edge);

@@ -22,14 +22,11 @@ static void sum(void *to, const void *row)
 	e->drawn_variance += positive(edge->drawn_variance);
 	e->first_bytes += positive(edge->first_bytes);
 	e->first_variance += positive(edge->first_variance);
-	e->guess_bytes += positive(fmin(edge->guess_bytes, edge->bytes));
-	e->guess_first_bytes += positive(fmin(edge->guess_first_bytes, edge->first_bytes));
 	comm_doubts_add(&e->doubts, &edge->doubts, 1);
 	e->watched_bytes += positive(edge->watched_bytes);
 	e->watched_variance += positive(edge->watched_variance);
 	comm_ages_add(&e->ages, &edge->ages, 1);
 	comm_strands_add(&e->strands, &edge->strands, 0);
-	comm_strands_add(&e->guess_strands, &edge->guess_strands, 0);
 	e->bursts = edge->bursts > UINT32_MAX - e->bursts ? UINT32_MAX : e->bursts + edge->bursts;
 	if (edge->level > e->level)
 		e->level = edge->level;
@@ -157,13 +154,10 @@ static void stand_for(struct comm_edge *run, const struct comm_edge *e, uint64_t
 	sum.drawn_variance += e->drawn_variance;
 	sum.first_bytes += e->first_bytes;
 	sum.first_variance += e->first_variance;
-	sum.guess_bytes += e->guess_bytes;
-	sum.guess_first_bytes += e->guess_first_bytes;
 	comm_doubts_add(&sum.doubts, &e->doubts, 1);
 	sum.watched_variance += e->watched_variance;
 	comm_ages_add(&sum.ages, &e->ages, 1);
 	comm_strands_add(&sum.strands, &e->strands, 0);
-	comm_strands_add(&sum.guess_strands, &e->guess_strands, 0);
 	sum.bursts = bursts;
 	sum.level = level;
 	*run = sum;

@@ -2,9 +2,8 @@
 /*
  * Unwritten: reads of data that was never seen to be written, whose writer is unknown, by reading
  * end, a thread's at a site of an object.  Estimators and exact results sum them for a slice, the
- * store for wider ones, and a report states them by its nodes.  Not for guesses, which are edges
- * (edge.h).  What writing ends wrote, where that was counted, is kept in the same form.  One thread
- * uses a table.
+ * store for wider ones, and a report states them by its nodes.  What writing ends wrote, where
+ * that was counted, is kept in the same form.  One thread uses a table.
  */
 #ifndef COMM_UNWRITTEN_H
 #define COMM_UNWRITTEN_H

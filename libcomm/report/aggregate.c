@@ -22,17 +22,16 @@ bool comm_aggregate_by_time(const struct comm_aggregate *aggregate)
 }
 
 /*
- * Strands are of the estimator's reads without guesses: not of watched ones, of places, of counts, or
- * of where loads went.
+ * Strands are of the estimator's reads: not of watched ones, of places, of counts, or of where loads
+ * went.
  */
 bool comm_aggregate_takes_strands(const struct comm_aggregate *aggregate)
 {
 	const struct comm_query *query = aggregate->query;
 
-	return !query->first_read && !query->guess && !query->fresh && !query->places &&
-	       !query->counts && !comm_aggregate_by_time(aggregate) &&
-	       !aggregate->origin_mixes.ask && !aggregate->own.ops->many &&
-	       !(aggregate->ends.ops && aggregate->ends.ops->many);
+	return !query->first_read && !query->fresh && !query->places && !query->counts &&
+	       !comm_aggregate_by_time(aggregate) && !aggregate->origin_mixes.ask &&
+	       !aggregate->own.ops->many && !(aggregate->ends.ops && aggregate->ends.ops->many);
 }
 
 static bool has_between(const struct comm_aggregate *aggregate)
@@ -58,9 +57,8 @@ int comm_aggregate_init(struct comm_aggregate *aggregate, const struct comm_quer
 	aggregate->report = &whole->shown;
 	if (!ops)
 		return comm_reader_fail(err, -EINVAL, "there is no grouping '%s'", query->by);
-	if (query->fresh && (query->first_read || query->guess))
-		return comm_reader_fail(err, -EINVAL,
-					"windows tell neither first reads nor guesses");
+	if (query->fresh && query->first_read)
+		return comm_reader_fail(err, -EINVAL, "windows tell no first reads");
 	ends = ops->ends;
 	if (query->objects && !ends) {
 		ends = ops;
@@ -120,12 +118,9 @@ void comm_aggregate_strands(struct comm_aggregate *aggregate, const uint8_t *pac
 {
 	double share[COMM_STRANDS];
 
-	aggregate->at = aggregate->guess_at = aggregate->slice_at;
+	aggregate->at = aggregate->slice_at;
 	if (n >= COMM_STRANDS_PACKED && comm_strands_unpack(packed, share))
 		place(&aggregate->at, aggregate->block, share);
-	if (n >= 2 * COMM_STRANDS_PACKED &&
-	    comm_strands_unpack(packed + COMM_STRANDS_PACKED, share))
-		place(&aggregate->guess_at, aggregate->block, share);
 	aggregate->in_blocks = 0;
 	for (size_t i = 0; i < COMM_BLOCKS_MAX; i++)
 		aggregate->in_blocks |= (uint8_t)((aggregate->at.sum[i] > 0) << i);
@@ -148,7 +143,7 @@ static void deal(struct comm_aggregate *aggregate, const struct comm_slices_one 
 		aggregate->block = comm_blocks_add(&aggregate->blocks, slice->enabled_ns);
 	aggregate->slice_at.sum[aggregate->block] = 1;
 	*ret_unwritten = aggregate->slice_at;
-	aggregate->at = aggregate->guess_at = aggregate->slice_at;
+	aggregate->at = aggregate->slice_at;
 	aggregate->in_blocks = (uint8_t)(1U << aggregate->block);
 }
 
@@ -252,7 +247,6 @@ static int add(struct comm_aggregate *aggregate, enum part part, uint32_t from, 
 	group = &aggregate->group[at];
 	add_seen(aggregate, &group->seen, weight * row->bursts, weight * row->bytes, is_own(row));
 	group->bytes += weight * row->bytes;
-	group->guess_bytes += weight * row->guess_bytes;
 	if (row->variance > 0 && isfinite(row->variance))
 		group->variance += weight * row->variance;
 	if (aggregate->by_code && row->drawn_variance > 0 && isfinite(row->drawn_variance))
@@ -377,7 +371,6 @@ static int add_part(struct comm_aggregate *aggregate, uint32_t from,
 		return code ? code : add_account(aggregate, COMM_PART_SELF, row, bytes);
 	}
 	report->total_bytes += bytes;
-	report->coarse_bytes += weight * row->guess_bytes;
 	code = add_account(aggregate, COMM_PART_OTHERS, row, bytes);
 	if (code)
 		return code;
@@ -385,68 +378,31 @@ static int add_part(struct comm_aggregate *aggregate, uint32_t from,
 		       : add(aggregate, PART_PLAIN, from, to, weight, row);
 }
 
-/* Takes the guesses out of a row: nobody was seen to write what they are about. */
-static int drop_guess(struct comm_aggregate *aggregate, const struct comm_shares *between,
-		      const struct comm_shares *to, struct comm_edge *row)
-{
-	double guess = row->guess_bytes;
-	int code;
-
-	if (aggregate->query->guess)
-		return 0;
-	row->bytes -= guess;
-	row->guess_bytes = 0;
-	aggregate->report->guess_bytes += guess;
-	if (!(guess > 0))
-		return 0;
-	code = comm_unseen_nodes_guess(&aggregate->unseen, between, to, guess);
-	return code ? code
-		    : comm_breakdown_add(&aggregate->breakdown, COMM_PART_UNSEEN, row->object,
-					 guess, &aggregate->guess_at);
-}
-
-static int add_unasked(struct comm_aggregate *aggregate, const struct comm_edge *row)
-{
-	double guess = row->guess_bytes;
-	int code = add_account(aggregate, COMM_PART_UNASKED, row, row->bytes - guess);
-
-	if (code || !(guess > 0))
-		return code;
-	return comm_breakdown_add(&aggregate->breakdown, COMM_PART_UNASKED, row->object, guess,
-				  &aggregate->guess_at);
-}
-
-int comm_aggregate_row(struct comm_aggregate *aggregate, const struct comm_edge *stored,
-		       bool wanted)
+int comm_aggregate_row(struct comm_aggregate *aggregate, const struct comm_edge *row, bool wanted)
 {
 	struct comm_grouping_use *ends =
 		has_between(aggregate) ? &aggregate->ends : &aggregate->own;
-	struct comm_ages ages = stored->ages;
-	const struct comm_end writer = {.thread = stored->src_thread,
-					.context = stored->src_site,
-					.object = stored->object,
-					.read = stored->dst_site,
+	struct comm_ages ages = row->ages;
+	const struct comm_end writer = {.thread = row->src_thread,
+					.context = row->src_site,
+					.object = row->object,
+					.read = row->dst_site,
 					.ages = &ages};
-	const struct comm_end reader = {.thread = stored->dst_thread,
-					.context = stored->dst_site,
-					.object = stored->object,
-					.read = stored->dst_site};
+	const struct comm_end reader = {.thread = row->dst_thread,
+					.context = row->dst_site,
+					.object = row->object,
+					.read = row->dst_site};
 	struct comm_shares from, to, through, *between = NULL;
-	bool own = is_own(stored);
-	struct comm_edge copy = *stored, *row = &copy;
+	bool own = is_own(row);
 	int code;
 
 	if (!(row->bytes > 0) || !isfinite(row->bytes))
 		return 0;
-	row->guess_bytes = row->guess_bytes > 0 ? fmin(row->guess_bytes, row->bytes) : 0;
 	aggregate->report->read_bytes += row->bytes;
-	aggregate->report->seen_bytes += row->bytes - row->guess_bytes;
-	/* As shares of what counts: of a guess no age is known. */
-	if (comm_aggregate_by_time(aggregate) && row->bytes > row->guess_bytes)
-		comm_ages_scale(&ages,
-				fmin(DBL_MAX, 1 / (aggregate->query->guess
-							   ? row->bytes
-							   : row->bytes - row->guess_bytes)));
+	aggregate->report->seen_bytes += row->bytes;
+	/* As shares of what counts. */
+	if (comm_aggregate_by_time(aggregate))
+		comm_ages_scale(&ages, fmin(DBL_MAX, 1 / row->bytes));
 	code = ends->ops->at(ends, &writer, &from);
 	if (!code)
 		code = ends->ops->at(ends, &reader, &to);
@@ -462,13 +418,11 @@ int comm_aggregate_row(struct comm_aggregate *aggregate, const struct comm_edge 
 		code = comm_origin_mixes_read(&aggregate->origin_mixes, row, row->bytes,
 					      &aggregate->end);
 	if (!code && !wanted)
-		return add_unasked(aggregate, row);
+		return add_account(aggregate, COMM_PART_UNASKED, row, row->bytes);
 	if (!code && aggregate->query->totals)
 		code = comm_node_writes_read(&aggregate->writes, between ? between : &to,
 					     row->bytes);
-	if (!code)
-		code = drop_guess(aggregate, between, &to, row);
-	if (code || !(row->bytes > 0))
+	if (code)
 		return code;
 	aggregate->breakdown.doubt_bytes += row->doubts.side;
 	if (aggregate->across && row->src_thread == row->dst_thread &&

@@ -102,14 +102,12 @@ static int make_edge(struct comm_aggregate *aggregate, struct making *making, si
 				       .variance = e->variance,
 				       .read_bytes = own + others,
 				       .own_bytes = fmax(0, own - making->seen[i].own_bytes),
-				       .guess_bytes = e->guess_bytes,
 				       .doubt_bytes = e->doubts.thread,
 				       .samples = e->bursts,
 				       .slices = making->seen[i].slices,
 				       .sums = making->seen[i].sums};
 	estimate->in_turns = in_turns(aggregate, out, making->seen[i].own_bytes / e->bytes);
 	out->bytes = e->bytes;
-	out->coarse_bytes = e->guess_bytes;
 	out->share = estimate->share;
 	out->samples = e->bursts;
 	out->slices = estimate->slices;
@@ -158,7 +156,6 @@ static struct comm_edge edge_of(const struct comm_aggregate_group *group)
 				  .level = group->level,
 				  .bytes = group->bytes,
 				  .variance = group->variance,
-				  .guess_bytes = group->guess_bytes,
 				  .doubts = {.thread = (float)group->doubt_bytes}};
 }
 
@@ -289,7 +286,6 @@ static int put_unseen(struct comm_aggregate *aggregate)
 		if (code)
 			break;
 		aggregate->whole->nodes[at].unwritten_bytes = from->bytes;
-		aggregate->whole->nodes[at].guess_bytes = from->guess_bytes;
 	}
 	return code;
 }

@@ -52,7 +52,7 @@ static double sampling_cv2(const struct comm_intervals *intervals, const struct 
 	double variance = e->variance > 0 ? intervals->model->sampled_ends * e->variance : 0;
 	double between = comm_blocks_variance(intervals->blocks, &e->sums, NULL) * t * t / (z * z);
 
-	variance = fmax(variance, between) + e->guess_bytes * e->guess_bytes;
+	variance = fmax(variance, between);
 	return variance > 0 ? variance / (e->bytes * e->bytes) : 0;
 }
 
@@ -176,8 +176,7 @@ bool comm_intervals_resolve(const struct comm_intervals *intervals,
 {
 	double widest, left;
 
-	if (!(estimate->bytes > 0) ||
-	    100 * estimate->guess_bytes > COMM_RESOLVED_COARSE_PCT * estimate->bytes)
+	if (!(estimate->bytes > 0))
 		return false;
 	/*
 	 * What confusion leaves to sampling of the interval's width: of the bytes, which end where unknown

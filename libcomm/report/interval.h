@@ -33,10 +33,9 @@ double comm_interval_z(double confidence);
 struct comm_estimate {
 	double bytes;
 	double share;	   /* of all volumes of the run that bytes are; 0: nobody asks */
-	double variance;   /* from sampling the reader's bursts, without guesses */
+	double variance;   /* from sampling the reader's bursts */
 	double read_bytes; /* estimate of all that the reading end reads, from any writer */
 	double own_bytes; /* of read_bytes without bytes: what the reading threads wrote themselves */
-	double guess_bytes; /* of bytes: guesses (edge.h), which may all be wrong */
 	/*
 	 * Share of bytes that one piece of code reads and another thread's same one wrote last.  Code that takes
 	 * turns at a datum (lock and unlock) is met about as often as its partner, and who came

@@ -115,7 +115,6 @@ bool comm_kept_rows_add(struct comm_kept_rows *kept, struct comm_kept_slice *sli
 		.bytes = row->bytes,
 		.variance = row->variance,
 		.drawn_variance = row->drawn_variance,
-		.guess_bytes = row->guess_bytes,
 		.doubts = row->doubts,
 	};
 	return true;

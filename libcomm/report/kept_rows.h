@@ -15,13 +15,13 @@
 #include "edge.h"
 
 enum {
-	COMM_KEPT_ROWS_MAX = 1 << 20, /* of all slices; 80 bytes each */
+	COMM_KEPT_ROWS_MAX = 1 << 20, /* of all slices; 72 bytes each */
 };
 
 /* What a report takes of an edge; sites are contexts. */
 struct comm_kept_row {
 	uint32_t src_thread, src_site, dst_thread, dst_site, object, bursts;
-	double bytes, variance, drawn_variance, guess_bytes;
+	double bytes, variance, drawn_variance;
 	struct comm_doubts doubts;
 	uint8_t level;
 };
@@ -76,7 +76,6 @@ static inline void comm_kept_row_get(const struct comm_kept_row *kept, struct co
 	ret->bytes = kept->bytes;
 	ret->variance = kept->variance;
 	ret->drawn_variance = kept->drawn_variance;
-	ret->guess_bytes = kept->guess_bytes;
 	ret->doubts = kept->doubts;
 }
 

@@ -70,7 +70,7 @@ static int add(struct columns *columns, uint32_t src, uint32_t dst, double bytes
 }
 
 static const char matrix_sql[] =
-	"SELECT src_thread, dst_thread, sum(bytes - guess_bytes) FROM edge"
+	"SELECT src_thread, dst_thread, sum(bytes) FROM edge"
 	" WHERE run = ?1 AND slice = ?2 AND src_thread <> dst_thread GROUP BY 1, 2";
 
 static int fill(struct columns *columns, sqlite3 *db, int64_t run, const struct comm_slices *slices)

@@ -286,9 +286,9 @@ static int prepare_rows(const struct work *work, bool strands, sqlite3_stmt **re
 	snprintf(sql, sizeof(sql),
 		 "SELECT src_thread, dst_thread, src_context, dst_context, object, bursts, level,"
 		 " %s, %s, %s, %s, %s FROM edge WHERE run = ?1 AND slice = ?2%s",
-		 watched ? "watched_bytes, watched_variance, 0"
-		 : first ? "first_bytes, first_variance, guess_first_bytes"
-			 : "bytes, variance, guess_bytes",
+		 watched ? "watched_bytes, watched_variance"
+		 : first ? "first_bytes, first_variance"
+			 : "bytes, variance",
 		 (work->aggregate.by_code || work->keeps) && !first && !watched ? "drawn_variance"
 										: "0",
 		 comm_aggregate_by_time(&work->aggregate) && !first ? "age" : "NULL",
@@ -309,12 +309,12 @@ static uint32_t watches_of(const struct comm_edge *row)
 	return n >= 1 && n < UINT32_MAX ? (uint32_t)(n + 0.5) : 1;
 }
 
-/* A doubt of the row's bytes without guesses; a store may be hostile. */
+/* A doubt of the row's bytes; a store may be hostile. */
 static float doubt(sqlite3_stmt *stmt, int column, const struct comm_edge *row)
 {
 	double part = sqlite3_column_double(stmt, column) / COMM_DOUBT_ALL;
 
-	return part > 0 ? (float)(fmin(part, 1) * (row->bytes - row->guess_bytes)) : 0;
+	return part > 0 ? (float)(fmin(part, 1) * row->bytes) : 0;
 }
 
 static void read_row(sqlite3_stmt *stmt, bool by_time, bool watched, struct comm_edge *row)
@@ -329,18 +329,16 @@ static void read_row(sqlite3_stmt *stmt, bool by_time, bool watched, struct comm
 	row->level = sqlite3_column_int(stmt, 6);
 	row->bytes = sqlite3_column_double(stmt, 7);
 	row->variance = sqlite3_column_double(stmt, 8);
-	row->guess_bytes = sqlite3_column_double(stmt, 9);
-	row->drawn_variance = sqlite3_column_double(stmt, 10);
-	row->doubts = (struct comm_doubts){doubt(stmt, 13, row), doubt(stmt, 14, row),
-					   doubt(stmt, 15, row), doubt(stmt, 16, row)};
+	row->drawn_variance = sqlite3_column_double(stmt, 9);
+	row->doubts = (struct comm_doubts){doubt(stmt, 12, row), doubt(stmt, 13, row),
+					   doubt(stmt, 14, row), doubt(stmt, 15, row)};
 	if (watched) {
 		row->bursts = watches_of(row);
 		row->level = 0;
 	}
 	if (by_time)
-		comm_ages_unpack(sqlite3_column_blob(stmt, 11),
-				 (size_t)sqlite3_column_bytes(stmt, 11),
-				 row->bytes - row->guess_bytes, &row->ages);
+		comm_ages_unpack(sqlite3_column_blob(stmt, 10),
+				 (size_t)sqlite3_column_bytes(stmt, 10), row->bytes, &row->ages);
 }
 
 static int take_row(struct work *work, const struct comm_edge *row)
@@ -376,8 +374,8 @@ static int scan_stored(struct work *work, const struct comm_slices_one *slice, s
 		if (kept && !comm_kept_rows_add(kept_rows, kept, &row))
 			kept = NULL;
 		if (slice->parts)
-			comm_aggregate_strands(&work->aggregate, sqlite3_column_blob(rows, 12),
-					       (size_t)sqlite3_column_bytes(rows, 12));
+			comm_aggregate_strands(&work->aggregate, sqlite3_column_blob(rows, 11),
+					       (size_t)sqlite3_column_bytes(rows, 11));
 		code = take_row(work, &row);
 	}
 	if (!code && rc != SQLITE_DONE)

@@ -19,7 +19,7 @@ enum comm_part {
 	COMM_PART_OTHERS, /* total_bytes: to edges between different nodes, or to all with self */
 	COMM_PART_SELF,
 	COMM_PART_WITHIN,
-	COMM_PART_UNSEEN, /* the rest of unwritten_bytes, and guess_bytes */
+	COMM_PART_UNSEEN, /* the rest of unwritten_bytes */
 	COMM_PART_FOLDED,
 	COMM_PART_UNASKED, /* of threads that the query does not ask for */
 	COMM_PART_POLLED,  /* polled_bytes */

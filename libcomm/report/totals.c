@@ -30,7 +30,7 @@ struct total {
 	double own_bytes[SUMS];		   /* of sum, that the reading threads wrote */
 	double reader_bytes, writer_bytes; /* of the largest edges */
 	const struct comm_edge *to_reader, *from_writer; /* these */
-	double unwritten_bytes, guess_bytes, all_unwritten_bytes, all_guess_bytes;
+	double unwritten_bytes, all_unwritten_bytes;
 	double all_wrote_bytes; /* of the nodes within it, and itself */
 	double size;
 	uint32_t child, next; /* index and one; in the tree */
@@ -137,7 +137,6 @@ static int add(struct totals *totals, uint32_t at, enum sum_kind kind, const str
 		return code;
 	sum->bytes += edge->bytes;
 	sum->variance += edge->variance;
-	sum->guess_bytes += edge->guess_bytes;
 	sum->doubt_bytes += edge->doubts.thread;
 	/* Bursts of one reader may be in several edges to it, those of several are different ones. */
 	if (edge->bursts > reader->bursts) {
@@ -214,11 +213,8 @@ static int add_unseen(struct totals *totals, const struct comm_edge *unseen)
 	if (code)
 		return code;
 	totals->total[at - 1].unwritten_bytes += unseen->bytes;
-	totals->total[at - 1].guess_bytes += unseen->guess_bytes;
-	for (; at; at = totals->total[at - 1].around) {
+	for (; at; at = totals->total[at - 1].around)
 		totals->total[at - 1].all_unwritten_bytes += unseen->bytes;
-		totals->total[at - 1].all_guess_bytes += unseen->guess_bytes;
-	}
 	return 0;
 }
 
@@ -276,9 +272,7 @@ static int put(struct totals *totals, const struct total *from, struct comm_repo
 	to->node.written_bytes = to->written.bytes;
 	to->node.read_bytes = to->read.bytes;
 	to->node.unwritten_bytes = from->unwritten_bytes;
-	to->node.guess_bytes = from->guess_bytes;
 	to->all_unwritten_bytes = from->all_unwritten_bytes;
-	to->all_guess_bytes = from->all_guess_bytes;
 	code = comm_node_writes_of(&totals->aggregate->writes, from->id, &to->wrote_bytes);
 	to->all_wrote_bytes = to->wrote_bytes < 0 ? to->wrote_bytes : from->all_wrote_bytes;
 	if (!code)

@@ -29,7 +29,7 @@ void comm_unseen_nodes_deinit(struct comm_unseen_nodes *unseen)
 }
 
 static int add_to(struct comm_unseen_nodes *unseen, bool is_end, const struct comm_shares *shares,
-		  double unwritten, double guess)
+		  double bytes)
 {
 	int code = 0;
 
@@ -40,8 +40,7 @@ static int add_to(struct comm_unseen_nodes *unseen, bool is_end, const struct co
 		code = comm_edge_table_at(&unseen->nodes, &key, &node);
 		if (code)
 			break;
-		node->bytes += shares->share[i].weight * unwritten;
-		node->guess_bytes += shares->share[i].weight * guess;
+		node->bytes += shares->share[i].weight * bytes;
 	}
 	return code;
 }
@@ -56,11 +55,11 @@ static int add_end(struct comm_unseen_nodes *unseen, struct comm_grouping_use *o
 	int code = use->ops->at(use, end, &shares);
 
 	if (!code)
-		code = add_to(unseen, is_between, &shares, bytes, 0);
+		code = add_to(unseen, is_between, &shares, bytes);
 	if (code || !is_between)
 		return code;
 	code = own->ops->at(own, end, &shares);
-	return code ? code : add_to(unseen, false, &shares, bytes, 0);
+	return code ? code : add_to(unseen, false, &shares, bytes);
 }
 
 /* Takes the ends of a slice; *rest is left of its bytes. */
@@ -110,15 +109,4 @@ int comm_unseen_nodes_slice(struct comm_unseen_nodes *unseen, struct comm_groupi
 	    comm_filter_takes_read(filter, unknown.thread, unknown.context, unknown.object))
 		code = add_end(unseen, own, ends, &unknown, rest);
 	return code;
-}
-
-int comm_unseen_nodes_guess(struct comm_unseen_nodes *unseen, const struct comm_shares *between,
-			    const struct comm_shares *to, double bytes)
-{
-	int code;
-
-	if (!unseen->ask)
-		return 0;
-	code = add_to(unseen, between, to, 0, bytes);
-	return code || !between ? code : add_to(unseen, false, between, 0, bytes);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What each node of a report read whose writer was not seen: of data that nobody was seen to
- * write (unwritten.h), and of guesses that the report leaves out.  Where nodes are between
+ * What each node of a report read whose writer was not seen (unwritten.h).  Where nodes are between
  * writers and readers it counts at both, the reader and what was read.  Summed while an aggregate takes
- * slices and rows, if its query asks for it.
+ * slices, if its query asks for it.
  */
 #ifndef COMM_UNSEEN_NODES_H
 #define COMM_UNSEEN_NODES_H
@@ -22,7 +21,7 @@ struct comm_unseen_nodes {
 	bool first_read;   /* only first reads count */
 	/*
 	 * dst_thread holds a node's id, src_thread whether it is an end beside nodes between; bytes
-	 * has what is unwritten, guess_bytes the guesses.
+	 * has what is unwritten.
 	 */
 	struct comm_edge_table nodes;
 };
@@ -39,8 +38,5 @@ void comm_unseen_nodes_deinit(struct comm_unseen_nodes *unseen);
 int comm_unseen_nodes_slice(struct comm_unseen_nodes *unseen, struct comm_grouping_use *own,
 			    struct comm_grouping_use *ends, const struct comm_filter *filter,
 			    const struct comm_slices_one *slice);
-/* Takes a guess about what these nodes read; between may be NULL. */
-int comm_unseen_nodes_guess(struct comm_unseen_nodes *unseen, const struct comm_shares *between,
-			    const struct comm_shares *to, double bytes);
 
 #endif

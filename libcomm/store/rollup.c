@@ -300,14 +300,12 @@ static void deal(struct comm_slice_info *to, const struct comm_slice_info *from)
 static struct comm_edge dealt(const struct comm_slice_info *to, const struct comm_slice_info *from,
 			      const struct comm_edge *edge)
 {
-	const struct comm_strands known = {{(float)(edge->bytes - edge->guess_bytes)}};
-	const struct comm_strands guess = {{(float)edge->guess_bytes}};
+	const struct comm_strands one = {{(float)edge->bytes}};
 	size_t first = to->parts % COMM_STRANDS;
 	struct comm_edge ret = *edge;
 
-	ret.strands = ret.guess_strands = (struct comm_strands){0};
-	comm_strands_add(&ret.strands, from->parts ? &edge->strands : &known, first);
-	comm_strands_add(&ret.guess_strands, from->parts ? &edge->guess_strands : &guess, first);
+	ret.strands = (struct comm_strands){0};
+	comm_strands_add(&ret.strands, from->parts ? &edge->strands : &one, first);
 	return ret;
 }
 

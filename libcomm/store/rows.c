@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "packed_ends.h"
 #include "schema.h"
 
 static const struct {
@@ -20,11 +21,11 @@ static const struct {
 	 " ?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23)"},
 	{offsetof(struct comm_rows, put_edge),
 	 "INSERT INTO edge (run, slice, src_thread, dst_thread, src_context, dst_context, object,"
-	 " bytes, variance, first_bytes, first_variance, bursts, level, guess_bytes,"
-	 " guess_first_bytes, age, drawn_variance, strands, watched_bytes, watched_variance,"
-	 " thread_doubt, role_doubt, side_doubt, code_doubt)"
+	 " bytes, variance, first_bytes, first_variance, bursts, level, age, drawn_variance,"
+	 " strands, watched_bytes, watched_variance, thread_doubt, role_doubt, side_doubt,"
+	 " code_doubt)"
 	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,"
-	 " ?21,?22,?23,?24)"},
+	 " ?21,?22)"},
 	{offsetof(struct comm_rows, put_loss),
 	 "INSERT INTO loss (run, slice, cause, n) VALUES (?1,?2,?3,?4)"},
 	{offsetof(struct comm_rows, put_placement),
@@ -68,12 +69,7 @@ static const struct {
 	 "DELETE FROM cacheline_use WHERE run = ?1 AND slice = ?2"},
 };
 
-enum {
-	N_STATEMENTS = sizeof(statements) / sizeof(*statements),
-	/* Of a slice's ends, packed: SQLite takes rows of 64 KiB here (guard.c). */
-	ENDS_BYTES = 60 << 10,
-	ENDS = ENDS_BYTES / COMM_UNWRITTEN_PACKED,
-};
+enum { N_STATEMENTS = sizeof(statements) / sizeof(*statements) };
 
 static sqlite3_stmt **statement(struct comm_rows *rows, size_t i)
 {
@@ -114,16 +110,23 @@ static int run(struct comm_rows *rows, sqlite3_stmt *stmt)
 	return err;
 }
 
-/* The second only where there is anything in it. */
-static int pack(const struct comm_strands *first, const struct comm_strands *second,
-		uint8_t ret_packed[2 * COMM_STRANDS_PACKED])
+/* Only where there is anything in them. */
+static int pack(const struct comm_strands *strands, uint8_t ret_packed[COMM_STRANDS_PACKED])
 {
-	comm_strands_pack(first, ret_packed);
-	if (!comm_strands_is_empty(second)) {
-		comm_strands_pack(second, ret_packed + COMM_STRANDS_PACKED);
-		return 2 * COMM_STRANDS_PACKED;
-	}
-	return comm_strands_is_empty(first) ? 0 : COMM_STRANDS_PACKED;
+	comm_strands_pack(strands, ret_packed);
+	return comm_strands_is_empty(strands) ? 0 : COMM_STRANDS_PACKED;
+}
+
+/* Those of a slice's time, and behind them those of its bytes without a writer, if there are any. */
+static int pack_slice(const struct comm_slice_info *info,
+		      uint8_t ret_packed[2 * COMM_STRANDS_PACKED])
+{
+	int n = pack(&info->enabled, ret_packed);
+
+	if (comm_strands_is_empty(&info->unwritten_strands))
+		return n;
+	comm_strands_pack(&info->unwritten_strands, ret_packed + COMM_STRANDS_PACKED);
+	return 2 * COMM_STRANDS_PACKED;
 }
 
 /* Whole thousandths take two bytes each, of which an edge has many. */
@@ -131,13 +134,13 @@ static void put_doubts(sqlite3_stmt *s, int column, const struct comm_edge *e)
 {
 	const struct comm_doubts *d = &e->doubts;
 	const float doubts[] = {d->thread, d->role, d->side, d->code};
-	double bytes = e->bytes - e->guess_bytes;
 
 	for (int i = 0; i < 4; i++)
-		sqlite3_bind_int(s, column + i,
-				 bytes > 0 && doubts[i] > 0
-					 ? (int)(COMM_DOUBT_ALL * fmin(1, doubts[i] / bytes) + 0.5)
-					 : 0);
+		sqlite3_bind_int(
+			s, column + i,
+			e->bytes > 0 && doubts[i] > 0
+				? (int)(COMM_DOUBT_ALL * fmin(1, doubts[i] / e->bytes) + 0.5)
+				: 0);
 }
 
 static int put_edges(struct comm_rows *rows, int64_t run_id, int64_t slice,
@@ -150,8 +153,8 @@ static int put_edges(struct comm_rows *rows, int64_t run_id, int64_t slice,
 	sqlite3_bind_int64(s, 2, slice);
 	for (size_t i = 0; i < n && !err; i++) {
 		const struct comm_edge *e = &edges[i];
-		uint8_t age[COMM_AGES_PACKED], strands[2 * COMM_STRANDS_PACKED];
-		size_t n_age = comm_ages_pack(&e->ages, e->bytes - e->guess_bytes, age);
+		uint8_t age[COMM_AGES_PACKED], strands[COMM_STRANDS_PACKED];
+		size_t n_age = comm_ages_pack(&e->ages, e->bytes, age);
 
 		sqlite3_bind_int64(s, 3, e->src_thread);
 		sqlite3_bind_int64(s, 4, e->dst_thread);
@@ -164,15 +167,12 @@ static int put_edges(struct comm_rows *rows, int64_t run_id, int64_t slice,
 		sqlite3_bind_double(s, 11, e->first_variance);
 		sqlite3_bind_int64(s, 12, e->bursts);
 		sqlite3_bind_int(s, 13, e->level);
-		sqlite3_bind_double(s, 14, e->guess_bytes);
-		sqlite3_bind_double(s, 15, e->guess_first_bytes);
-		sqlite3_bind_blob(s, 16, age, (int)n_age, SQLITE_STATIC);
-		sqlite3_bind_double(s, 17, e->drawn_variance);
-		sqlite3_bind_blob(s, 18, strands, pack(&e->strands, &e->guess_strands, strands),
-				  SQLITE_STATIC);
-		sqlite3_bind_double(s, 19, e->watched_bytes);
-		sqlite3_bind_double(s, 20, e->watched_variance);
-		put_doubts(s, 21, e);
+		sqlite3_bind_blob(s, 14, age, (int)n_age, SQLITE_STATIC);
+		sqlite3_bind_double(s, 15, e->drawn_variance);
+		sqlite3_bind_blob(s, 16, strands, pack(&e->strands, strands), SQLITE_STATIC);
+		sqlite3_bind_double(s, 17, e->watched_bytes);
+		sqlite3_bind_double(s, 18, e->watched_variance);
+		put_doubts(s, 19, e);
 		err = run(rows, s);
 	}
 	return err;
@@ -247,48 +247,24 @@ static int put_origins(struct comm_rows *rows, int64_t run_id, int64_t slice,
 	return err;
 }
 
-/* The ends with most bytes, as many as surely have room in a row; the others as one. */
-static int most_of(const struct comm_unwritten *unwritten, struct comm_unwritten_ends *ret)
-{
-	uint64_t folded = 0;
-	int err = 0;
-
-	for (size_t i = 0; i < unwritten->n_ends && !err; i++)
-		err = comm_unwritten_ends_add(ret, &unwritten->end[i]);
-	if (err)
-		return err;
-	comm_unwritten_ends_fold(ret, ENDS - 1, &folded);
-	comm_unwritten_ends_sort(ret);
-	return 0;
-}
-
 static int put_unwritten(struct comm_rows *rows, int64_t run_id, int64_t slice,
 			 const struct comm_unwritten *unwritten)
 {
 	sqlite3_stmt *s = rows->put_unwritten;
-	struct comm_unwritten_ends most = {0};
 	uint8_t *ends;
 	size_t bytes;
-	int err = 0;
+	int err;
 
 	if (!unwritten->n_ends)
 		return 0;
-	ends = reallocarray(NULL, unwritten->n_ends, COMM_UNWRITTEN_PACKED);
-	if (!ends)
-		return -ENOMEM;
-	bytes = comm_unwritten_pack(unwritten->end, unwritten->n_ends, ends);
-	if (bytes > ENDS_BYTES) {
-		err = most_of(unwritten, &most);
-		if (!err)
-			bytes = comm_unwritten_pack(most.end, most.n, ends);
-	}
+	err = comm_packed_ends(unwritten->end, unwritten->n_ends, &ends, &bytes);
+	if (err)
+		return err;
 	sqlite3_bind_int64(s, 1, run_id);
 	sqlite3_bind_int64(s, 2, slice);
 	sqlite3_bind_blob64(s, 3, ends, bytes, SQLITE_STATIC);
-	if (!err)
-		err = run(rows, s);
+	err = run(rows, s);
 	sqlite3_bind_null(s, 3);
-	comm_unwritten_ends_deinit(&most);
 	free(ends);
 	return err;
 }
@@ -298,17 +274,17 @@ static int put_written(struct comm_rows *rows, int64_t run_id, int64_t slice,
 		       const struct comm_written *written)
 {
 	sqlite3_stmt *s = rows->put_written;
-	uint8_t *ends = malloc(ENDS_BYTES);
+	uint8_t *ends = malloc(COMM_PACKED_ENDS_BYTES);
 	int err = ends ? 0 : -ENOMEM;
 
 	sqlite3_bind_int64(s, 1, run_id);
 	sqlite3_bind_int64(s, 2, slice);
-	for (size_t at = 0; at < written->n_ends && !err; at += ENDS) {
+	for (size_t at = 0; at < written->n_ends && !err; at += COMM_PACKED_ENDS) {
 		size_t left = written->n_ends - at;
-		size_t bytes =
-			comm_unwritten_pack(written->end + at, left < ENDS ? left : ENDS, ends);
+		size_t bytes = comm_unwritten_pack(
+			written->end + at, left < COMM_PACKED_ENDS ? left : COMM_PACKED_ENDS, ends);
 
-		sqlite3_bind_int64(s, 3, (int64_t)(at / ENDS));
+		sqlite3_bind_int64(s, 3, (int64_t)(at / COMM_PACKED_ENDS));
 		sqlite3_bind_blob64(s, 4, ends, bytes, SQLITE_STATIC);
 		err = run(rows, s);
 	}
@@ -404,8 +380,8 @@ int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 	for (size_t i = 0; i < n; i++) {
 		bytes += edges[i].bytes;
 		if (edges[i].src_thread != edges[i].dst_thread) {
-			crossing += edges[i].bytes - edges[i].guess_bytes;
-			crossing_first += edges[i].first_bytes - edges[i].guess_first_bytes;
+			crossing += edges[i].bytes;
+			crossing_first += edges[i].first_bytes;
 		}
 	}
 	sqlite3_bind_int64(s, 1, run_id);
@@ -426,8 +402,7 @@ int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 	sqlite3_bind_double(s, 16, crossing_first);
 	sqlite3_bind_int64(s, 17, info->setup_ns);
 	sqlite3_bind_int64(s, 18, (int64_t)info->parts);
-	sqlite3_bind_blob(s, 19, strands, pack(&info->enabled, &info->unwritten_strands, strands),
-			  SQLITE_STATIC);
+	sqlite3_bind_blob(s, 19, strands, pack_slice(info, strands), SQLITE_STATIC);
 	sqlite3_bind_double(s, 20, info->unwritten.polled_bytes);
 	sqlite3_bind_int64(s, 21, (int64_t)info->watched.watches);
 	sqlite3_bind_double(s, 22, info->watched.unanswered_bytes);

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "edge.h"
+#include "old_guesses.h"
 #include "role.h"
 #include "text.h"
 #include "uuid.h"
@@ -126,9 +128,9 @@ static const char version_2[] =
 	"UPDATE thread SET role = comm_role(name);";
 
 /*
- * Of an edge's bytes, those that are a guess (edge.h).  An older row tells of its
- * deepest level alone: where that is the object, all of it counts as guessed.
- * crossing_bytes of a slice are without guesses from here on.
+ * Of an edge's bytes, those that are a guess at the writer: it was only seen to write elsewhere in
+ * the object.  An older row tells of its deepest level alone: where that is the object, all of it
+ * counts as guessed.  crossing_bytes of a slice are without guesses from here on.
  *
  * An object that one process has to itself, a heap or a private variable, is of
  * that process; 0: shared, or not known.
@@ -331,13 +333,47 @@ static const char version_12[] =
 static const char version_13[] =
 	"ALTER TABLE run ADD COLUMN overhead_least REAL NOT NULL DEFAULT 0;";
 
+/*
+ * There are no guesses any more: what they were about has no known writer, at its reading ends.  Edges that
+ * were nothing else go, but for what watchpoints saw; of others the rest stays, with the strands
+ * of that.  In place: the store may be as large as it may be.
+ */
+static const char version_14[] =
+	"CREATE TABLE guess (slice INTEGER PRIMARY KEY, run, edges, bytes, first_bytes, strands, "
+	"ends);"
+	"INSERT OR IGNORE INTO guess SELECT slice, run,"
+	" sum(bytes <= guess_bytes AND watched_bytes <= 0), sum(min(guess_bytes, bytes)),"
+	" sum(min(guess_first_bytes, first_bytes)), comm_guess_strands(strands, guess_bytes),"
+	" comm_guess_ends(dst_thread, dst_context, object, min(guess_bytes, bytes),"
+	"  min(guess_first_bytes, first_bytes))"
+	" FROM edge WHERE guess_bytes > 0 GROUP BY run, slice;"
+	"INSERT OR REPLACE INTO unwritten (slice, run, ends)"
+	" SELECT guess.slice, guess.run, comm_join_ends(unwritten.ends, guess.ends)"
+	" FROM guess LEFT JOIN unwritten ON unwritten.slice = guess.slice;"
+	"UPDATE slice SET edges = slice.edges - guess.edges, bytes = slice.bytes - guess.bytes,"
+	" strands = comm_join_strands(slice.strands, unwritten_bytes, guess.strands, guess.bytes),"
+	" unwritten_bytes = unwritten_bytes + guess.bytes,"
+	" unwritten_first_bytes = unwritten_first_bytes + guess.first_bytes"
+	" FROM guess WHERE guess.slice = slice.id AND guess.run = slice.run;"
+	"DROP TABLE guess;"
+	"DELETE FROM edge WHERE guess_bytes > 0 AND bytes <= guess_bytes AND watched_bytes <= 0;"
+	"UPDATE edge SET bytes = bytes - min(guess_bytes, bytes),"
+	" first_bytes = first_bytes - min(guess_first_bytes, first_bytes), level = min(level, 5),"
+	" strands = CASE WHEN bytes > guess_bytes AND strands <> x''"
+	"  THEN substr(strands, 1, 32) ELSE x'' END"
+	" WHERE guess_bytes > 0 OR level > 5;"
+	"ALTER TABLE edge DROP COLUMN guess_bytes;"
+	"ALTER TABLE edge DROP COLUMN guess_first_bytes;";
+
+_Static_assert(COMM_STRANDS_PACKED == 32 && COMM_LEVEL_OBJECT == 6, "the numbers above");
+
 static const struct {
 	int to;
 	const char *sql;
 } migrations[] = {
-	{1, version_1},	  {2, version_2},   {3, version_3},   {4, version_4}, {5, version_5},
-	{6, version_6},	  {7, version_7},   {8, version_8},   {9, version_9}, {10, version_10},
-	{11, version_11}, {12, version_12}, {13, version_13},
+	{1, version_1},	  {2, version_2},   {3, version_3},   {4, version_4},	{5, version_5},
+	{6, version_6},	  {7, version_7},   {8, version_8},   {9, version_9},	{10, version_10},
+	{11, version_11}, {12, version_12}, {13, version_13}, {14, version_14},
 };
 
 _Static_assert(sizeof(migrations) / sizeof(*migrations) == COMM_SCHEMA_VERSION,
@@ -418,7 +454,7 @@ static int add_functions(sqlite3 *db)
 				    sql_uuid, NULL, NULL) == SQLITE_OK &&
 	    sqlite3_create_function(db, "comm_role", 1, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL,
 				    sql_role, NULL, NULL) == SQLITE_OK)
-		return 0;
+		return comm_old_guesses_init(db);
 	return comm_schema_errno(db);
 }
 

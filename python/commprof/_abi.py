@@ -19,7 +19,6 @@ COMM_CENSUS_FRESH = 3
 COMM_RESOLVED_SAMPLES = 5
 COMM_RESOLVED_SLICES = 4
 COMM_RESOLVED_RATIO = 3
-COMM_RESOLVED_COARSE_PCT = 50
 
 
 class comm_reader(Structure):
@@ -106,7 +105,6 @@ class comm_query(Structure):
         ("top", c_size_t),
         ("confidence", c_double),
         ("resolved", c_uint64),
-        ("guess", c_uint64),
         ("min_bytes", c_double),
         ("writer", c_char_p),
         ("objects", c_uint64),
@@ -157,7 +155,6 @@ comm_node._fields_ = [
     ("call_source", c_char_p),
     ("call_line", c_uint32),
     ("unwritten_bytes", c_double),
-    ("guess_bytes", c_double),
 ]
 
 
@@ -169,7 +166,6 @@ class comm_report_edge(Structure):
         ("low", c_double),
         ("high", c_double),
         ("share", c_double),
-        ("coarse_bytes", c_double),
         ("samples", c_uint64),
         ("level", c_uint32),
         ("resolved", c_bool),
@@ -316,7 +312,6 @@ class comm_report_total(Structure):
         ("writer_bytes", c_double),
         ("intensive", c_bool),
         ("all_unwritten_bytes", c_double),
-        ("all_guess_bytes", c_double),
         ("wrote_bytes", c_double),
         ("all_wrote_bytes", c_double),
         ("reads_bytes", c_double),
@@ -353,7 +348,6 @@ class comm_report(Structure):
         ("n_losses", c_size_t),
         ("n_slices", c_size_t),
         ("total_bytes", c_double),
-        ("coarse_bytes", c_double),
         ("self_bytes", c_double),
         ("within_bytes", c_double),
         ("folded_bytes", c_double),
@@ -369,7 +363,6 @@ class comm_report(Structure):
         ("confidence", c_double),
         ("exact", c_bool),
         ("factor", c_double),
-        ("guess_bytes", c_double),
         ("seen_bytes", c_double),
         ("unresolved_bytes", c_double),
         ("n_unresolved", c_size_t),

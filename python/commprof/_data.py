@@ -92,7 +92,6 @@ class Node:
     call_source: str
     call_line: int
     unwritten_bytes: float
-    guess_bytes: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,6 @@ class Edge:
     low: float
     high: float
     share: float
-    coarse_bytes: float
     samples: int
     level: int
     resolved: bool
@@ -251,7 +249,6 @@ class Total:
     writer_bytes: float
     intensive: bool
     all_unwritten_bytes: float
-    all_guess_bytes: float
     wrote_bytes: float
     all_wrote_bytes: float
     reads_bytes: float
@@ -288,7 +285,6 @@ class ReportData:
     n_losses: int
     n_slices: int
     total_bytes: float
-    coarse_bytes: float
     self_bytes: float
     within_bytes: float
     folded_bytes: float
@@ -304,7 +300,6 @@ class ReportData:
     confidence: float
     exact: bool
     factor: float
-    guess_bytes: float
     seen_bytes: float
     unresolved_bytes: float
     n_unresolved: int
@@ -392,7 +387,6 @@ def query(
     top: int = 0,
     confidence: float = 0.0,
     resolved: int = 0,
-    guess: int = 0,
     min_bytes: float = 0.0,
     writer: str | None = None,
     objects: int = 0,

@@ -27,7 +27,7 @@ json() {
   check "$name" jq -e "$filter" "$dir/json"
 }
 
-for kind in pairs moving redis hostile empty guess threads; do
+for kind in pairs moving redis hostile empty unseen threads; do
   "$make" $kind "$dir/$kind.db" 60 || exit 1
 done
 # Two nodes of 16 CPUs in caches of 8; one CPU.
@@ -111,7 +111,7 @@ check "where threads should stay no other place is told" sh -c 'grep -q "^Leave 
 check "no certainty of more than 99 %, no interval from 100 to 100" sh -c 'tr "\n" " " <"$1" | grep -q "of what is confirmed .* less goes" && ! grep -qE "100[.0]*[.][.]100|99\.[0-9] % sure|100 % sure" "$1"' - "$dir/text"
 
 sentence "no run" 3 'no run' --store "$dir/empty.db" "${two[@]}"
-sentence "guesses are no advice" 3 'has no confirmed flow between threads' --store "$dir/guess.db" "${two[@]}"
+sentence "what has no known writer is no advice" 3 'has no confirmed flow between threads' --store "$dir/unseen.db" "${two[@]}"
 sentence "one CPU" 3 'one CPU alone' --store "$dir/pairs.db" --topology "$dir/one"
 sentence "one node" 3 'one NUMA node alone; --over cache' "${pairs[@]}" --over node --cpus 0-7
 sentence "another machine" 1 'another machine, db1: .*--topology' --store "$dir/pairs.db"

@@ -10,7 +10,7 @@ done
 [ -n "$python" ] || skip_all "no Python has jsonschema"
 make=$O/tests/e2e/make_store
 "$commd" -q --source replay:tests/golden/migratory.rec --slice 500ms --store "$dir/golden.db" || not_ok "the recording is replayed"
-for kind in redis exact survey sharing threads many calls guess unfinished changed hostile watched; do
+for kind in redis exact survey sharing threads many calls unseen unfinished changed hostile watched; do
   "$make" $kind "$dir/$kind.db" 60 || not_ok "made store: $kind"
 done
 # The same under another budget, and under thrice the load.

@@ -4,7 +4,7 @@
 # Needs jq, python3 and sqlite3; dot where there.  What reports say is in report.sh.
 export LC_ALL=C
 . "$(dirname "$0")/../made_stores.bash"
-make_stores redis hostile empty threads unfinished guess precise calls
+make_stores redis hostile empty threads unfinished unseen precise calls
 
 # Usage and exit codes
 expect 2 "$ctl"
@@ -356,7 +356,7 @@ says stdout '^same '
 expect 0 "$ctl" diff --store redis2.db 1 --by-function
 expect 0 "$ctl" diff hostile.db redis.db --all
 LC_ALL=C grep -q '[^ -~]' stdout && fail "unprintable bytes in diff"
-expect 0 "$ctl" diff guess.db guess.db
+expect 0 "$ctl" diff unseen.db unseen.db
 says stdout 'Neither run confirms'
 expect 3 "$ctl" diff --store redis.db
 says stderr 'one run alone'
@@ -385,7 +385,7 @@ least=$(jq '[.samples[] | select(.labels.grade == "at least").values[0]] | add' 
 reported=$("$ctl" report --store redis.db --by thread,function,object --across --json |
 	jq '[.edges[] | select((.resolved | not) and .share_low >= 0.01) | .low] | add | round')
 [ "$reported" -gt 1000 ] && [ $((least - reported)) -lt 100 ] && [ $((reported - least)) -lt 100 ] || fail "at least $least bytes of $reported"
-expect 3 "$ctl" export --store guess.db --as pprof -o none.pb.gz
+expect 3 "$ctl" export --store unseen.db --as pprof -o none.pb.gz
 says stderr 'nothing to export'
 expect 0 "$ctl" export --store redis.db --as pprof --all -o all.pb.gz
 expect 0 python3 -B "$root/tests/e2e/profile_proto.py" all.pb.gz
@@ -417,7 +417,7 @@ expect 0 "$ctl" export --store calls.db --as pprof -o calls.pb.gz
 expect 0 python3 -B "$root/tests/e2e/profile_proto.py" calls.pb.gz
 is "$(jq -c '[.samples[].stack | select(any(. == "writer: produce"))] | unique' stdout)" \
 	'[["reader: get","reader: work","object: queue","writer: put","writer: produce","writer: main"]]' "callers in a profile"
-expect 3 "$ctl" export --store guess.db --as collapsed
+expect 3 "$ctl" export --store unseen.db --as collapsed
 says stderr 'none of'
 expect 1 "$ctl" export --store redis.db --as pprof -o /dev/full
 expect 1 "$ctl" export --store redis.db --as pprof -o /no/such/folder

@@ -141,7 +141,7 @@ def thresholds():
     assert len(parse_dot(graph("redis.db", "--top", "2"))[1]) == 2
     text = graph("redis.db", "--resolved", "--min-share", "0")
     assert len(parse_dot(text)[1]) == sum(e["resolved"] for e in edges) and "dashed]" not in text
-    assert len(parse_dot(graph("guess.db"))[1]) == 0 and len(parse_dot(graph("guess.db", "--guess"))[1]) == 1
+    assert len(parse_dot(graph("unseen.db"))[1]) == 0
 
 
 @test
@@ -339,7 +339,7 @@ def matrices():
     assert len(pictures(run("graph", "redis.db", "exact.db", "threads.db", "--as", "matrix"))[1]) == 16 + 16 + 64
     texts, cells, _ = pictures(graph("many.db", "--as", "matrix"))
     assert any("136 nodes with the least are left out" in t for t in texts) and 0 < len(cells) < 64
-    assert not pictures(graph("guess.db", "--as", "matrix"))[1]
+    assert not pictures(graph("unseen.db", "--as", "matrix"))[1]
 
 
 @test

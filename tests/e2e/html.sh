@@ -11,7 +11,7 @@ command -v python3 >/dev/null || { echo "python3 is not installed"; exit 77; }
 make -s -C "$root" O="$out" "$out/commctl" "$make" >/dev/null || exit 1
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-for kind in redis hostile markup empty threads many exact guess precise sharing turn calls marked survey changed; do
+for kind in redis hostile markup empty threads many exact unseen precise sharing turn calls marked survey changed; do
   "$make" $kind "$dir/$kind.db" 60 || exit 1
 done
 "$make" redis "$dir/short.db" 3 || exit 1

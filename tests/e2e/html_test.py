@@ -135,7 +135,7 @@ def test_usage():
 
 def test_numbers():
     """Every number of a page is one of the reports'."""
-    for kind in "redis", "threads", "exact", "guess", "marked":
+    for kind in "redis", "threads", "exact", "unseen", "marked":
         data = Data(page(kind))
         for by in [one["by"] for one in data.main["by"]]:
             args = ["--self", "--across"] if by != "thread" else []
@@ -149,13 +149,8 @@ def test_numbers():
               f"{kind}: the account is the report's")
         check({loss["cause"]: loss["n"] for loss in data.main["loss"]} == report["loss"], f"{kind}: all losses")
         check(near(data.main["range"]["cost"] * 100, report["range"]["overhead_pct"]), f"{kind}: the cost")
-        if kind == "guess":
-            report = json.loads(commctl("report", "--store", kind + ".db", "--json", "--guess").stdout)
-            why = same_edges(data, data.element[4][0], report)
-            check(not why and data.element[4][0]["guess"][0] > 0, "guesses are in a view of their own", why)
-            check(not data.main["view"]["bytes"], "and nowhere else")
-        else:
-            check(len(data.element) == 5, f"{kind}: no guesses where there are none")
+        if kind == "unseen":
+            check(not data.main["view"]["bytes"], "what has no known writer is no flow")
 
 
 def test_origins():
@@ -303,20 +298,20 @@ def full(colour):
 
 
 def test_looks(browser):
-    for kind in "redis", "hostile", "markup", "threads", "many", "exact", "guess", "short", "sharing", "marked":
+    for kind in "redis", "hostile", "markup", "threads", "many", "exact", "unseen", "short", "sharing", "marked":
         page(kind)
         for scheme in "light", "dark":
             url = "file://" + os.path.join(DIR, kind + ".html")
             wrong = []
             browser.colours(scheme)
-            more = ["#by=function&unstated=1", "#by=object&unstated=1&cell=2", "#guess=1&order=name", "#line=0"]
+            more = ["#by=function&unstated=1", "#by=object&unstated=1&cell=2", "#order=name", "#line=0"]
             if kind == "marked":
                 more += ["#by=" + by + "&unstated=1&cell=1" for by in ("caller", "region", "struct", "time", "frames", "frame")]
             for state in [""] + (more if scheme == "light" else []):
                 browser.open(url + state)
                 wrong += browser.complaints(url)
                 if state == "" and not browser.run("document.querySelector('#matrix svg, #matrix canvas') !== null"
-                                                   if kind != "guess" else "true"):
+                                                   if kind != "unseen" else "true"):
                     wrong.append("no picture")
             check(not wrong, f"{kind}, {scheme}: nothing on the console, no request", wrong)
     colours = {}
@@ -359,15 +354,9 @@ def test_certainty(browser):
         top = browser.run("document.getElementById('status').getBoundingClientRect().top")
         text = browser.run("document.getElementById('status').innerText")
         check(top >= 0 and "Cost" in text and "Lost" in text, f"{kind}{state}: cost and losses stay in sight", (top, text))
-    open_page(browser, "guess")
+    open_page(browser, "unseen")
     check(not browser.run(ROWS) and "Nothing is confirmed" in browser.run("document.getElementById('stated').innerText"),
-          "guesses are not shown unasked")
-    browser.run("document.getElementById('guess').click()")
-    browser.rest()
-    rows = browser.run(ROWS)
-    check(len(rows) == 1 and rows[0].startswith("?") and
-          "often the wrong one" in browser.run("document.getElementById('status').innerText"),
-          "and marked when they are", rows)
+          "what has no known writer is no row")
     open_page(browser, "exact")
     check("interval" not in browser.run("document.getElementById('table').innerText") and
           browser.run("document.getElementById('unstated').parentElement.hidden"), "what was counted has no interval")

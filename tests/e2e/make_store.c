@@ -4,7 +4,7 @@
  *
  *   make_store KIND FILE [SECONDS]
  *
- * KIND: redis, changed, turn, hostile, markup, empty, threads, many, pool, exact, unfinished, guess,
+ * KIND: redis, changed, turn, hostile, markup, empty, threads, many, pool, exact, unfinished, unseen,
  * precise, pairs, moving, calls, marked, regions, uncounted, watched, both, survey or
  * awaited: as redis, but the first slice comes after a line on standard input.
  *
@@ -203,11 +203,11 @@ static size_t markup(struct flow *flow)
 	return 2;
 }
 
-/* The writer is known by the object alone. */
-static size_t guess(struct flow *flow)
+/* What one thread reads; its writer is not seen. */
+static size_t unseen(struct flow *flow)
 {
 	uint32_t a = made_thread(names, 7, 7, "writer"), b = made_thread(names, 7, 8, "reader");
-	uint32_t f = site("put", "guess", "guess.c", 1), g = site("get", "guess", "guess.c", 2);
+	uint32_t f = site("put", "q", "q.c", 1), g = site("get", "q", "q.c", 2);
 	uint32_t o = made_object(names, COMM_OBJECT_HEAP, "[heap]", "", 1 << 20);
 
 	flow[0] = (struct flow){a, b, f, g, o, 1e6, 50};
@@ -439,6 +439,14 @@ static size_t survey(const struct flow *flow, struct comm_census_words *ret)
 	return n;
 }
 
+/* What the estimator would know of an edge counts as read without a known writer. */
+static void unsee(struct comm_edge *edge, struct comm_unwritten *unwritten)
+{
+	unwritten->bytes += edge->bytes;
+	unwritten->first_bytes += edge->first_bytes;
+	edge->bytes = edge->variance = edge->first_bytes = edge->first_variance = 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const counters[] = {COMM_COUNTER_CPU, COMM_COUNTER_SAMPLED};
@@ -467,7 +475,7 @@ int main(int argc, char **argv)
 	struct comm_cachelines cachelines = {0};
 	static const char *const frames_counter = COMM_COUNTER_FRAMES;
 	struct comm_count frames = {.value = 10};
-	bool is_watched, is_both, is_survey;
+	bool is_unseen, is_watched, is_both, is_survey;
 	struct comm_census_words census[3];
 	uint32_t counter;
 	size_t n = 0, turns;
@@ -516,8 +524,8 @@ int main(int argc, char **argv)
 	} else if (!strcmp(argv[1], "regions") || !strcmp(argv[1], "uncounted")) {
 		n = regions(flow, count);
 		info.command = "q";
-	} else if (!strcmp(argv[1], "guess")) {
-		n = guess(flow);
+	} else if (!strcmp(argv[1], "unseen")) {
+		n = unseen(flow);
 	} else if (!strcmp(argv[1], "changed")) {
 		n = changed(flow);
 	} else if (!strcmp(argv[1], "precise")) {
@@ -533,6 +541,7 @@ int main(int argc, char **argv)
 	}
 	/* A flow that grows in the middle of the run, so that this has two phases; 0: none. */
 	is_watched = !strcmp(argv[1], "watched");
+	is_unseen = !strcmp(argv[1], "unseen");
 	is_survey = !strcmp(argv[1], "survey");
 	is_both = is_survey || !strcmp(argv[1], "both");
 	turns = !strcmp(argv[1], "turn") ? 1 : !strcmp(argv[1], "marked") ? 2 : 0;
@@ -562,6 +571,7 @@ int main(int argc, char **argv)
 				 [COMM_LOSS_UNMAPPED] = 4},
 		};
 		struct comm_naming naming = made_naming(names);
+		size_t n_edges = 0;
 
 		if (!strcmp(argv[1], "pool"))
 			n = pool(flow, s);
@@ -584,6 +594,21 @@ int main(int argc, char **argv)
 			slice.n_counts = slice.n_counters = 1;
 			slice.counter = &frames_counter;
 		}
+		/*
+		 * Watchpoints saw one flow, and reads that none was written of; the estimator knows of none, or (both)
+		 * of all flows but one.
+		 */
+		for (size_t i = 0; i < n && (is_watched || is_both); i++) {
+			edge[i].watched_bytes = i == 1 ? 8e6 * load : 0;
+			edge[i].watched_variance = i == 1 ? 16e12 * load * load : 0;
+			slice.watched = (struct comm_watched_sums){.watches = 7,
+								   .unanswered_bytes = 24e6 * load};
+		}
+		for (size_t i = 0; i < n && (is_unseen || is_watched || (is_both && i == 0)); i++)
+			unsee(&edge[i], &slice.unwritten);
+		for (size_t i = 0; i < n; i++)
+			if (edge[i].bytes > 0 || edge[i].watched_bytes > 0)
+				edge[n_edges++] = edge[i];
 		/* As much of what nobody was seen to write at each reading end. */
 		for (size_t i = 0; i < n; i++)
 			ends[i] = (struct comm_unwritten_end){
@@ -618,26 +643,7 @@ int main(int argc, char **argv)
 			slice.placement = placement;
 			slice.n_placements = n;
 		}
-		if (!strcmp(argv[1], "guess")) {
-			edge[0].level = COMM_LEVEL_OBJECT;
-			edge[0].guess_bytes = edge[0].bytes;
-			edge[0].guess_first_bytes = edge[0].first_bytes;
-		}
-		/*
-		 * Watchpoints saw one flow, and reads that none was written of; the estimator guesses, or (both)
-		 * knows of all flows but one.
-		 */
-		for (size_t i = 0; i < n && (is_watched || is_both); i++) {
-			if (is_watched || i == 0) {
-				edge[i].level = COMM_LEVEL_OBJECT;
-				edge[i].guess_bytes = edge[i].bytes;
-			}
-			edge[i].watched_bytes = i == 1 ? 8e6 * load : 0;
-			edge[i].watched_variance = i == 1 ? 16e12 * load * load : 0;
-			slice.watched = (struct comm_watched_sums){.watches = 7,
-								   .unanswered_bytes = 24e6 * load};
-		}
-		if (comm_store_write_slice(store, &slice, edge, n, &naming))
+		if (comm_store_write_slice(store, &slice, edge, n_edges, &naming))
 			return 1;
 	}
 	/* Leave the store without an end of the run, as after kill -9. */

@@ -3,7 +3,7 @@
 # commctl export --as openmetrics: what parsers of others read of it is what commctl report says.
 . "$(dirname "$0")/../tap.bash"
 /usr/bin/python3 -c 'import prometheus_client' 2>/dev/null || skip_all "python3-prometheus-client is not installed"
-for kind in redis survey hostile guess; do
+for kind in redis survey hostile unseen; do
   "$O/tests/e2e/make_store" $kind "$dir/$kind.db" 60 || exit 1
 done
 
@@ -19,7 +19,7 @@ report() { "$commctl" report --json --by-role --across --store "$dir/$1.db" >"$d
 holds() { report "$1" && jq -e --slurpfile m "$dir/$1.json" "\$m[0] as \$m | def value(\$n): \$m[] | select(.name == \"commprof_\" + \$n).value;
   def near(\$a; \$b): (\$a - \$b) * (\$a - \$b) <= 1e-16 * \$b * \$b + 1e-24; $2" "$dir/report.json"; }
 
-for kind in redis survey hostile guess; do
+for kind in redis survey hostile unseen; do
   check "$kind: two parsers read the same, each series once" parsed $kind
 done
 check "its cost" holds redis 'near(value("overhead_ratio"); .range.overhead_pct / 100) and near(value("overhead_limit_ratio"); 0.01) and
@@ -38,7 +38,7 @@ check "what waits, and how fresh the rest is" holds survey '.census[0] as $all |
 check "a target has no number that is another tomorrow" holds redis '[$m[].target] | unique == ["redis-server *:6379"]'
 "$commctl" label --store "$dir/redis.db" 1 web >/dev/null && parsed redis
 check "a label is its name" holds redis '[$m[].target] | unique == ["web"]'
-check "of a run that confirms nothing, too" holds guess '([.edges[] | select(.resolved)] | length) == 0 and value("samples") > 0'
+check "of a run that confirms nothing, too" holds unseen '([.edges[] | select(.resolved)] | length) == 0 and value("samples") > 0'
 parsed redis --from -10s
 check "of the last seconds" holds redis 'value("range_seconds") == 10'
 "$commctl" export --as openmetrics --store "$dir/none.db" >"$dir/out" 2>"$dir/err"

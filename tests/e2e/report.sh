@@ -4,7 +4,7 @@
 # Needs jq, python3 and sqlite3.  How commctl is called is in ctl.sh.
 export LC_ALL=C
 . "$(dirname "$0")/../made_stores.bash"
-make_stores redis hostile guess precise calls
+make_stores redis hostile unseen precise calls
 
 # How soon data changes: what two thirds of the reads wait for is no matter, and a few words say nothing.
 $make survey survey.db 1 || exit 1
@@ -83,8 +83,6 @@ estimated=$(jq '[.range.basis, ([.edges[] | select(.resolved).share] | add > 0.4
 is "$estimated" '["estimated",true]' "the estimator's rows, though windows state all"
 expect 0 "$ctl" report -v --store both.db --fresh --json
 is "$(jq -c '[.edges[].resolved]' stdout)" '[true]' "windows state all"
-expect 0 "$ctl" report -v --store watched.db --guess --json
-is "$(jq -r .range.basis stdout)" estimated "guesses are the estimator's"
 expect 0 "$ctl" report -v --store watched.db --by-time --json
 is "$(jq -r .range.basis stdout)" estimated "times are the estimator's"
 expect 0 "$ctl" graph --store watched.db --fresh --as json
@@ -121,7 +119,7 @@ for by in thread function object line; do
 	  and (.edges | all(.share_low <= .share and .share <= .share_high
 	    and ((.resolved | not) or .share_high <= 3 * .share_low or .high <= 4.4 * .low)))
 	  and (.range | .edges_unresolved <= .edges_total and .unresolved_bytes <= .total_bytes
-	    and .seen_bytes <= .read_bytes and .guess_bytes == 0 and .blocks == 8)
+	    and .seen_bytes <= .read_bytes and .blocks == 8)
 	  and (.account | ([.[].bytes] | add) as $sum | all(.share_low <= .share and .share <= .share_high)
 	    and length == 7 and .[0].part == "others" and (.[6] | .part == "polled" and .bytes > 1e9 and .bytes < 1.5e9))
 	  and (([.account[].bytes] | add) / .range.read_bytes - 1 | fabs) < 1e-6
@@ -141,7 +139,7 @@ done
 expect 0 "$ctl" report -v --store redis.db --json
 is "$(jq '[.nodes[] | select(.unwritten_bytes > 0 and .name != "(other)")] | length' stdout)" 7 "threads that read what nobody wrote"
 expect 0 "$ctl" report -v --store redis.db --totals --csv
-says stdout '^id,.*,unwritten_bytes,guess_bytes,'
+says stdout '^id,.*,unwritten_bytes,all_unwritten_bytes,'
 expect 0 "$ctl" report -v --store redis.db --totals
 says stdout 'not seen$'
 # What is written was not counted: no read stands for it
@@ -327,15 +325,11 @@ says stdout 'io_threads_pending'
 expect 0 "$ctl" report -v --store redis.db --from 10s --to 12s
 says stdout 'Nothing is confirmed'
 says stdout 'run longer'
-expect 0 "$ctl" report -v --store guess.db
+expect 0 "$ctl" report -v --store unseen.db
 says stdout 'None of .* bursts of samples in .* read what'
-says stdout '(--guess)'
-expect 0 "$ctl" report -v --store guess.db --guess
-says stdout ' %?'
-is "$("$ctl" report -v --store guess.db --json | jq -c '[.range.guess_bytes > 0, (.edges | length)]')" \
-	'[true,0]' "guesses in JSON"
-is "$("$ctl" report -v --store guess.db --json --guess | jq -c '[.range.guess_bytes, (.edges | length)]')" \
-	'[0,1]' "guesses asked for in JSON"
+says stdout 'writer not seen'
+is "$("$ctl" report -v --store unseen.db --json | jq -c '[.range | .read_bytes - .unwritten_bytes, .seen_bytes]')" \
+	'[0,0]' "what has no known writer in JSON"
 
 # totals of nodes, and trees of them
 expect 0 "$ctl" report -v --store calls.db --totals --by-function

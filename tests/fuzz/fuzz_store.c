@@ -72,15 +72,14 @@ static void look_at(const struct comm_report *report)
 	}
 }
 
-static void report(struct comm_reader *reader, const char *by, bool guess, bool watched)
+static void report(struct comm_reader *reader, const char *by, bool self, bool watched)
 {
 	struct comm_query query = COMM_QUERY_INIT;
 	struct comm_report *ret = NULL;
 	char *err = NULL;
 
 	query.by = by;
-	query.guess = guess;
-	query.self = guess;
+	query.self = self;
 	query.fresh = watched;
 	query.totals = query.unwritten = 1;
 	if (comm_reader_report(reader, &query, &ret, &err) == 0)

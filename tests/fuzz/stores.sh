@@ -9,7 +9,7 @@ make_store=$1 to=$2
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$to"
-for kind in redis guess watched unfinished regions calls precise exact; do
+for kind in redis unseen watched unfinished regions calls precise exact; do
   "$make_store" "$kind" "$scratch/$kind" 2
   journal=DELETE
   [ "$kind" = unfinished ] && journal=WAL

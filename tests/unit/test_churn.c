@@ -150,7 +150,7 @@ static void test_processes_whose_end_is_not_told(void **state)
 static void test_size_of_an_edge(void **state)
 {
 	(void)state;
-	assert_int_equal(sizeof(struct comm_edge), 304);
+	assert_int_equal(sizeof(struct comm_edge), 256);
 }
 
 int main(void)

@@ -42,10 +42,6 @@ static void test_intervals(void **state)
 		e.sums.sum[i] = 0;
 	comm_intervals_of(&with, &e, &low, &high, &spread);
 	assert_true(fabs(spread - exp(z * sqrt(log1p(pow(with.t / z, 2))))) < 1e-6);
-	/* Guesses may all be wrong. */
-	e = (struct comm_estimate){.bytes = 1000, .guess_bytes = 500};
-	comm_intervals_of(&without, &e, &low, &high, &spread);
-	assert_true(fabs(spread - exp(z * sqrt(log1p(0.25)))) < 1e-9);
 	/* The interval is wider, the smaller the edge's part of all bytes read there is. */
 	e = (struct comm_estimate){.bytes = 1000, .read_bytes = 4000};
 	comm_intervals_of(&without, &e, &low, &high, &spread);
@@ -85,10 +81,7 @@ static void test_shares(void **state)
 	struct comm_intervals intervals;
 	struct comm_estimate large = {.bytes = 600, .share = 0.6, .variance = 1e4},
 			     small = {.bytes = 400, .share = 0.4, .variance = 4e4},
-			     guess = {.bytes = 1000,
-				      .share = 0.5,
-				      .guess_bytes = 1000,
-				      .variance = 1e6};
+			     unsure = {.bytes = 1000, .share = 0.5, .variance = 2e6};
 	struct comm_interval said;
 	double z = comm_interval_z(0.9);
 
@@ -107,13 +100,13 @@ static void test_shares(void **state)
 	/* Not so its bytes. */
 	assert_true(fabs(said.low - 400 * exp(-z * sqrt(log1p(0.25)))) < 1e-9);
 	/* Others may not be there at all, but are no more than they are. */
-	comm_intervals_add(&intervals, &guess, &all);
+	comm_intervals_add(&intervals, &unsure, &all);
 	large.share = 0.3;
 	comm_intervals_state(&intervals, &large, &said);
 	assert_true(fabs(said.share_low -
 			 0.3 * exp(-z * sqrt(log1p(1. / 36) + 0.7 * 0.7 * log1p(104. / 196)))) <
 		    1e-9);
-	assert_false(comm_intervals_resolve(&intervals, &guess));
+	assert_false(comm_intervals_resolve(&intervals, &unsure));
 }
 
 /* A share that ends at 1 is known sooner than its bytes are, but for what the others' sum may be. */
@@ -124,7 +117,7 @@ static void test_large_share(void **state)
 	struct comm_interval_sums all = {0};
 	struct comm_intervals intervals;
 	struct comm_estimate e = {.bytes = 800, .share = 0.8, .samples = 9, .slices = 9},
-			     guess = {.bytes = 200, .share = 0.2, .guess_bytes = 200};
+			     unsure = {.bytes = 200, .share = 0.2, .variance = 4e4};
 	double end = pow(log(3 * 0.8) / comm_interval_z(0.9), 2), others = 0.2 * 0.2 * log(2);
 
 	(void)state;
@@ -136,12 +129,12 @@ static void test_large_share(void **state)
 	comm_intervals_init(&intervals, &sure, &eight, &all, 0.9);
 	comm_intervals_add(&intervals, &e, &all);
 	assert_true(comm_intervals_resolve(&intervals, &e));
-	comm_intervals_add(&intervals, &guess, &all);
+	comm_intervals_add(&intervals, &unsure, &all);
 	assert_false(comm_intervals_resolve(&intervals, &e));
 	e.variance = 800 * 800 * 0.99 * expm1(end - others);
 	all = (struct comm_interval_sums){0};
 	comm_intervals_add(&intervals, &e, &all);
-	comm_intervals_add(&intervals, &guess, &all);
+	comm_intervals_add(&intervals, &unsure, &all);
 	assert_true(comm_intervals_resolve(&intervals, &e));
 	e.share = 0.5;
 	assert_false(comm_intervals_resolve(&intervals, &e));

@@ -64,8 +64,6 @@ static struct comm_edge made_edge(int slice, int i)
 				  .bytes = 1e6 + y % 100000,
 				  .variance = 1e9 + y % 1000,
 				  .drawn_variance = y % 5 * 1e9,
-				  .guess_bytes = y % 3 * 1e5,
-				  .guess_first_bytes = y % 2 * 1e4,
 				  .first_bytes = 1e5 + y % 7777,
 				  .first_variance = 1e8,
 				  .watched_bytes = y % 4 * 1e6,
@@ -116,7 +114,6 @@ static void check_same(const struct comm_report *a, const struct comm_report *b)
 		assert_memory_equal(&x->bytes, &y->bytes, sizeof(x->bytes));
 		assert_memory_equal(&x->low, &y->low, sizeof(x->low));
 		assert_memory_equal(&x->high, &y->high, sizeof(x->high));
-		assert_memory_equal(&x->coarse_bytes, &y->coarse_bytes, sizeof(x->coarse_bytes));
 		assert_int_equal(x->samples, y->samples);
 		assert_int_equal(x->level, y->level);
 		assert_int_equal(x->resolved, y->resolved);
@@ -143,9 +140,8 @@ static void check_windows(struct comm_reader *follower, int slice)
 	struct comm_query query = COMM_QUERY_INIT;
 
 	query.by = slice % 4 == 3 ? "function" : slice % 8 == 5 ? "thread,object" : NULL;
-	query.guess = slice % 5 == 4;
 	query.first_read = slice % 16 > 12;
-	query.fresh = slice % 16 > 9 && !query.guess && !query.first_read;
+	query.fresh = slice % 16 > 9 && !query.first_read;
 	query.from_ns = -(int64_t)(WINDOW * SECOND);
 	check_query(follower, &query);
 	query.to_ns = query.from_ns;

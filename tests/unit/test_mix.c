@@ -185,14 +185,7 @@ static const struct comm_edge dealt[] = {
 	{.src_thread = A, .src_site = 9, .dst_thread = B, .dst_site = 3, .object = 1, .bytes = 200},
 	{.src_thread = C, .src_site = 2, .dst_thread = B, .dst_site = 3, .object = 1, .bytes = 100},
 	{.src_thread = B, .src_site = 2, .dst_thread = B, .dst_site = 3, .object = 1, .bytes = 200},
-	/* Of this row all is a guess, which is left out unasked. */
-	{.src_thread = 4,
-	 .src_site = 2,
-	 .dst_thread = B,
-	 .dst_site = 3,
-	 .object = 1,
-	 .bytes = 100,
-	 .guess_bytes = 100},
+	{.src_thread = B, .src_site = 9, .dst_thread = B, .dst_site = 3, .object = 1, .bytes = 100},
 	{.src_thread = A, .src_site = 2, .dst_thread = B, .dst_site = 4, .object = 1, .bytes = 200},
 	/* Here nobody knows. */
 	{.src_thread = A, .src_site = 2, .dst_thread = 5, .dst_site = 4, .object = 1, .bytes = 200},

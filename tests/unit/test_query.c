@@ -15,7 +15,6 @@ static void test_watched(void **state)
 {
 	const struct comm_query queries[] = {
 		{.fresh = 1, .first_read = true},
-		{.fresh = 1, .guess = 1},
 		{.fresh = 1, .by = "time"},
 		{.fresh = 1, .by = "thread,time"},
 	};

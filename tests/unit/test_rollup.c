@@ -273,8 +273,6 @@ static void make_varied(uint32_t row_cap, uint32_t n_edges, bool steady)
 			edges[j].bytes *= j % 8 ? 1 : 100;
 			if (!steady)
 				edges[j].bytes *= (double)(1 + comm_hash_word(i * 1000 + j) % 100);
-			if (!steady && j % 3 == 0)
-				edges[j].guess_bytes = edges[j].bytes / (2 + i % 3);
 			edges[j].bursts = 2;
 		}
 		assert_int_equal(
@@ -331,7 +329,6 @@ static void test_strands_stand_for_parts(void **state)
 		{.size = sizeof(struct comm_query), .from_ns = 60 * SECOND, .self = true},
 		/* Without strands. */
 		{.size = sizeof(struct comm_query), .first_read = true},
-		{.size = sizeof(struct comm_query), .guess = true},
 	};
 	enum { N = sizeof(queries) / sizeof(*queries) };
 	struct comm_report *wide[N];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What a report states, on stores whose truth is known: steady flows are resolved, and
- * nothing that one half of the run, one burst or a guess alone speaks for.
+ * nothing that one half of the run or one burst alone speaks for.
  */
 #include <math.h>
 
@@ -389,54 +389,6 @@ static void test_unknown_end(void **state)
 	comm_report_free(report);
 }
 
-/* Part of a flow is a guess; another one is nothing but a guess. */
-static size_t guesses(int slice, struct comm_edge *edges)
-{
-	(void)slice;
-	edges[0] = flow(STEADY, READER, 1000, 100);
-	edges[0].guess_bytes = 200;
-	edges[0].guess_first_bytes = 100;
-	edges[1] = flow(OTHER, SECOND_READER, 3000, 100);
-	edges[1].guess_bytes = 3000;
-	edges[1].guess_first_bytes = 1500;
-	edges[1].level = COMM_LEVEL_OBJECT;
-	return 2;
-}
-
-static void test_guesses(void **state)
-{
-	struct comm_report *report;
-
-	(void)state;
-	write_run(40, guesses);
-	report = ask((struct comm_query){0});
-	assert_int_equal(report->n_edges, 1);
-	assert_true(between(report, STEADY, READER)->bytes == 40 * 800);
-	assert_true(between(report, STEADY, READER)->resolved);
-	assert_true(report->guess_bytes == 40 * 3200);
-	assert_true(report->coarse_bytes == 0);
-	/* The writer of what is guessed was not seen. */
-	assert_true(report->seen_bytes == 40 * 800);
-	assert_true(report->unwritten_bytes == 40 * 7);
-	assert_true(report->read_bytes == 40 * 4007);
-	assert_true(comm_report_slice_at(report, 0)->bytes == 800);
-	comm_report_free(report);
-
-	report = ask((struct comm_query){.guess = 1});
-	assert_true(between(report, STEADY, READER)->bytes == 40 * 1000);
-	assert_true(between(report, STEADY, READER)->resolved);
-	assert_true(between(report, OTHER, SECOND_READER)->bytes == 40 * 3000);
-	assert_false(between(report, OTHER, SECOND_READER)->resolved);
-	assert_true(report->guess_bytes == 0 && report->coarse_bytes == 40 * 3200);
-	assert_true(report->seen_bytes == 40 * 800);
-	comm_report_free(report);
-
-	report = ask((struct comm_query){.first_read = true});
-	assert_true(between(report, STEADY, READER)->bytes == 40 * 400);
-	assert_true(report->guess_bytes == 40 * 1600);
-	comm_report_free(report);
-}
-
 static const struct comm_report_part *part_of(const struct comm_report *report, const char *name)
 {
 	const struct comm_report_part *part;
@@ -503,7 +455,7 @@ static void test_account(void **state)
 	report = ask((struct comm_query){.thread = "11"});
 	check_parts(report);
 	comm_report_free(report);
-	report = ask((struct comm_query){.by = "function", .across = true, .guess = 1});
+	report = ask((struct comm_query){.by = "function", .across = true});
 	check_parts(report);
 	assert_true(part_of(report, "within")->bytes > 0);
 	comm_report_free(report);
@@ -713,7 +665,6 @@ int main(void)
 		TEST(test_how_long),
 		TEST(test_never),
 		TEST(test_unknown_end),
-		TEST(test_guesses),
 		TEST(test_account),
 		TEST(test_account_of_doubted_sides),
 		TEST(test_one_object_carries),

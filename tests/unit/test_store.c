@@ -354,15 +354,14 @@ static void test_runs_say_what_they_are(void **state)
 	comm_store_close(store);
 }
 
-/* In thousandths of the bytes without guesses, and no more than all of them. */
+/* In thousandths of the bytes, and no more than all of them. */
 static void test_doubts(void **state)
 {
 	struct comm_store_config c = config();
 	struct comm_store *store = open_store(&c);
 	struct comm_edge edge = {.src_thread = 1,
 				 .dst_thread = 2,
-				 .bytes = 300,
-				 .guess_bytes = 100,
+				 .bytes = 200,
 				 .bursts = 1,
 				 .doubts = {.thread = 50, .role = 1, .side = 0.04f, .code = 201}};
 

@@ -187,7 +187,7 @@ compress() {
 	cat /usr/bin/* /usr/bin/* > /tmp/big
 	/usr/bin/xz -T2 -1 --block-size=2MiB -k -c /tmp/big > /tmp/big.xz & xz=$!
 	sleep 1
-	both xz 20 $xz --guess
+	both xz 20 $xz --self
 	kill $xz
 	wait $xz 2>/dev/null
 	rm -f /tmp/big /tmp/big.xz

@@ -28,10 +28,7 @@ one() { # kernel, way, round
 	status=$?
 	kill -USR2 $pid
 	wait $pid
-	for guess in '' --guess; do
-		commctl report --json --by-thread $guess --min-share 0 --top 0 --store /tmp/$name.db \
-			> $out/$name$guess.json 2>> $out/log
-	done
+	commctl report --json --by-thread --min-share 0 --top 0 --store /tmp/$name.db > $out/$name.json 2>> $out/log
 	sqlite3 /tmp/$name.db 'select sum(samples), sum(accesses), sum(handler_ns), sum(daemon_ns), sum(target_ns)
 		from slice where level = 0' > $out/$name.sums
 	rm -f /tmp/$name.db*

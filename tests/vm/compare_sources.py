@@ -5,10 +5,9 @@
     compare_sources.py RESULTS/compare
 
 Each number is the mean over the kernels of the median over a kernel's runs.  Columns:
-error, recall and volume as in tests/truth/compare.py, of all that is estimated, guesses
-too; the error without guesses; what the run spent, percent of the target's time; how
-much of that in the kernel; samples and decoded accesses a second; and accesses for each
-millisecond that the kernel's side of the source took.
+error, recall and volume as in tests/truth/compare.py, of all that is estimated; what the run
+spent, percent of the target's time; how much of that in the kernel; samples and decoded
+accesses a second; and accesses for each millisecond that the kernel's side of the source took.
 """
 import collections
 import glob
@@ -26,14 +25,12 @@ def figures(stem):
     """Those of one run."""
     truth, head = compare.read_truth([stem + ".csv"])
     sync = compare.read_truth([stem + ".csv"], "sync_bytes")[0]
-    edges, run = compare.read_report(stem + "--guess.json")
+    edges, run = compare.read_report(stem + ".json")
     seen = compare.compare(edges, run, truth, head, sync)
-    stated = compare.compare(compare.read_report(stem + ".json")[0], run, truth, head, sync)
     with open(stem + ".sums") as file:
         samples, accesses, handler_ns, daemon_ns, target_ns = (float(n or 0) for n in file.read().strip().split("|"))
     seconds = compare.seconds(run) or 1
-    return {"error": seen["error"], "stated": stated["error"],
-            "recall": seen["recall"], "log2": abs(seen["log2"] or 0),
+    return {"error": seen["error"], "recall": seen["recall"], "log2": abs(seen["log2"] or 0),
             "spent": 100 * (handler_ns + daemon_ns) / target_ns if target_ns else 0,
             "handler": 100 * handler_ns / target_ns if target_ns else 0,
             "samples": samples / seconds, "accesses": accesses / seconds,
@@ -61,13 +58,13 @@ def main(folder):
     def mean(way, what):
         return statistics.fmean(median(way, kernel, what) for kernel in kernels)
 
-    print("| source | error | " + " | ".join(kernels) + " | without guesses | recall | abs log2 | spent % |"
+    print("| source | error | " + " | ".join(kernels) + " | recall | abs log2 | spent % |"
           " in the kernel % | samples/s | accesses/s | accesses/ms in the kernel |")
-    print("|---|" + "---:|" * (len(kernels) + 9))
+    print("|---|" + "---:|" * (len(kernels) + 8))
     for way in ways:
         print(f"| {way} | {mean(way, 'error'):.3f} | "
               + " | ".join(f"{median(way, kernel, 'error'):.2f}" for kernel in kernels)
-              + f" | {mean(way, 'stated'):.3f} | {mean(way, 'recall'):.2f} | {mean(way, 'log2'):.2f} |"
+              + f" | {mean(way, 'recall'):.2f} | {mean(way, 'log2'):.2f} |"
               f" {mean(way, 'spent'):.2f} | {mean(way, 'handler'):.2f} | {mean(way, 'samples'):.0f} | {mean(way, 'accesses'):.0f} |"
               f" {mean(way, 'per_ms'):.0f} |")
     return 0
