@@ -125,6 +125,7 @@ int ctl_html(int argc, char **argv)
 	struct ctl_comparison comparison = {0};
 	char name[AGAINST_NAME];
 	const struct ctl_page_against against = {&comparison, name};
+	struct ctl_page_ask ask = {.query = &options.common.query, .source = &options.source};
 	struct comm_reader *reader;
 	char *page = NULL, *err;
 	size_t size = 0;
@@ -135,8 +136,10 @@ int ctl_html(int argc, char **argv)
 	code = ctl_open(options.common.store, &reader, NULL);
 	if (code)
 		return code;
-	if (options.against)
+	if (options.against) {
+		ask.against = &against;
 		code = compare(&options, reader, &comparison, name);
+	}
 	if (code)
 		goto out;
 	out = open_memstream(&page, &size);
@@ -144,8 +147,7 @@ int ctl_html(int argc, char **argv)
 		code = ctl_error(-errno, NULL);
 		goto out;
 	}
-	code = ctl_page_print(out, reader, &options.common.query, &options.source,
-			      options.against ? &against : NULL, &err);
+	code = ctl_page_print(out, reader, &ask, &err);
 	if (fclose(out) && !code)
 		code = -errno;
 	if (code)

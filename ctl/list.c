@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <stdio.h>
+#include "list.h"
+
 #include <stdlib.h>
 
 #include "ctl.h"
@@ -31,9 +32,9 @@ static const char *const states[] = {
 	[COMM_RUN_UNFINISHED] = "unfinished",
 };
 
-static void print_json(const char *path, uint64_t bytes, const struct comm_runs *runs)
+void ctl_list_json(FILE *out, const char *path, uint64_t bytes, const struct comm_runs *runs)
 {
-	struct ctl_json json = {0};
+	struct ctl_json json = {.out = out};
 
 	ctl_json_begin(&json);
 	ctl_json_string(&json, "store", path);
@@ -126,7 +127,7 @@ int ctl_list(int argc, char **argv)
 		return ctl_error(code, err);
 	n = comm_runs_count(runs);
 	if (options.form)
-		print_json(path, bytes, runs);
+		ctl_list_json(stdout, path, bytes, runs);
 	else if (n)
 		print_text(path, bytes, runs);
 	comm_runs_free(runs);

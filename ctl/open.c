@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "open.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,26 +19,30 @@ const char *ctl_store_default(void)
 	return NULL;
 }
 
-int ctl_open(const char *path, struct comm_reader **ret, const char **ret_path)
+int ctl_open_store(const char *path, struct comm_reader **ret, const char **ret_path, char **err)
 {
-	char *err;
 	int code;
 
 	if (!path)
 		path = ctl_store_default();
 	if (!path) {
-		fprintf(stderr,
-			"commctl: there is no store: neither ./%s nor %s exists; make one "
-			"with \"commd --pid PID\" or name one with --store\n",
-			CTL_STORE_HERE, CTL_STORE_SERVICE);
-		return CTL_NO_DATA;
+		*err = strdup("there is no store: neither ./" CTL_STORE_HERE
+			      " nor " CTL_STORE_SERVICE " exists; make one with "
+			      "\"commd --pid PID\" or name one with --store");
+		return -ENODATA;
 	}
-	code = comm_reader_open(path, ret, &err);
-	if (code)
-		return ctl_error(code, err);
-	if (ret_path)
+	code = comm_reader_open(path, ret, err);
+	if (!code && ret_path)
 		*ret_path = path;
-	return CTL_OK;
+	return code;
+}
+
+int ctl_open(const char *path, struct comm_reader **ret, const char **ret_path)
+{
+	char *err = NULL;
+	int code = ctl_open_store(path, ret, ret_path, &err);
+
+	return code ? ctl_error(code, err) : CTL_OK;
 }
 
 int64_t ctl_run_find(const struct comm_runs *runs, const char *name)

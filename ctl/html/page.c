@@ -40,7 +40,7 @@ struct page {
 	struct comm_query query; /* what all queries of the page have in common */
 	struct ctl_nodes *nodes;
 	const struct comm_report *whole; /* by thread */
-	const struct ctl_page_against *against;
+	const struct ctl_page_ask *ask;
 	struct ctl_views views;
 	size_t n_flows
 		[CTL_VIEW_STEPS]; /* of all: by thread, and by two of the steps down from there */
@@ -58,7 +58,7 @@ static void close_data(struct page *page)
 	fputs("</script>\n", page->out);
 }
 
-static int ask(struct page *page, const char *by, size_t top, struct comm_report **ret)
+static int report_by(struct page *page, const char *by, size_t top, struct comm_report **ret)
 {
 	return ctl_view_ask(page->reader, &page->query, by, top, ret, page->err);
 }
@@ -72,7 +72,7 @@ static int print_view(struct page *page, const char *by, const struct comm_repor
 static int ask_and_print(struct page *page, const char *by, size_t top, size_t *ret_n)
 {
 	struct comm_report *report;
-	int code = ask(page, by, top, &report);
+	int code = report_by(page, by, top, &report);
 
 	if (code)
 		return code;
@@ -333,9 +333,9 @@ static int print_first(struct page *page)
 	code = print_screen(page);
 	if (!code)
 		code = print_cachelines(page);
-	if (!code && page->against) {
+	if (!code && page->ask->against) {
 		fputs("\"changes\":", out);
-		ctl_changes_print(out, page->against->comparison, page->against->name);
+		ctl_changes_print(out, page->ask->against->comparison, page->ask->against->name);
 		fputs(",\n", out);
 	}
 	fputs("\"view\":", out);
@@ -502,8 +502,9 @@ static void print_excerpt(void *arg, const char *id, const char *path, uint32_t 
 	free(text);
 }
 
-static void print_sources(struct page *page, struct ctl_source *source)
+static void print_sources(struct page *page)
 {
+	struct ctl_source *source = page->ask->source;
 	struct excerpts excerpts = {page, source, 0};
 
 	source->run_unix_ns = page->whole->run->start_unix_ns;
@@ -515,7 +516,7 @@ static void print_sources(struct page *page, struct ctl_source *source)
 	close_data(page);
 }
 
-static int print_all(struct page *page, struct ctl_source *source)
+static int print_all(struct page *page)
 {
 	int code;
 
@@ -530,22 +531,22 @@ static int print_all(struct page *page, struct ctl_source *source)
 	if (!code)
 		code = print_cells(page);
 	if (!code)
-		print_sources(page, source);
+		print_sources(page);
 	fputs("</body>\n</html>\n", page->out);
 	return code;
 }
 
-int ctl_page_print(FILE *out, struct comm_reader *reader, const struct comm_query *query,
-		   struct ctl_source *source, const struct ctl_page_against *against, char **err)
+int ctl_page_print(FILE *out, struct comm_reader *reader, const struct ctl_page_ask *ask,
+		   char **err)
 {
 	struct page page = {
-		.out = out, .reader = reader, .query = *query, .against = against, .err = err};
+		.out = out, .reader = reader, .ask = ask, .query = *ask->query, .err = err};
 	struct comm_report *whole;
 	int code;
 
 	*err = NULL;
 	page.query.cachelines = 1;
-	code = ask(&page, "thread", CTL_VIEW_TOP, &whole);
+	code = report_by(&page, "thread", CTL_VIEW_TOP, &whole);
 	if (code)
 		return code;
 	/* All other reports are of the same slices, also when a daemon is writing more. */
@@ -558,7 +559,7 @@ int ctl_page_print(FILE *out, struct comm_reader *reader, const struct comm_quer
 	code = page.nodes ? ctl_views_choose(&page.views, reader, &page.query, whole, err)
 			  : -ENOMEM;
 	if (!code)
-		code = print_all(&page, source);
+		code = print_all(&page);
 	ctl_views_free(&page.views);
 	ctl_nodes_destroy(page.nodes);
 	comm_report_free(whole);

@@ -20,11 +20,16 @@ struct ctl_page_against {
 	const char *name;
 };
 
-/*
- * query: run, range, first_read and confidence are taken; of a running run the page has what
- * was there when this began.  against: NULL: the page says nothing of changes.  Returns 0 or -errno; *err as by the library, NULL where out failed.
- */
-int ctl_page_print(FILE *out, struct comm_reader *reader, const struct comm_query *query,
-		   struct ctl_source *source, const struct ctl_page_against *against, char **err);
+/* What a page is of. */
+struct ctl_page_ask {
+	/* Run, range, first_read and confidence are taken; of a running run the page has what was there when this began. */
+	const struct comm_query *query;
+	struct ctl_source *source;
+	const struct ctl_page_against *against; /* NULL: the page says nothing of changes */
+};
+
+/* Returns 0 or -errno; *err as by the library, NULL where out failed. */
+int ctl_page_print(FILE *out, struct comm_reader *reader, const struct ctl_page_ask *ask,
+		   char **err);
 
 #endif
