@@ -43,7 +43,7 @@ quote_rooms = $(addprefix -iquote libcomm/,$(1))
 INC_libcomm = $(call quote_rooms,$(USES_$(room))) $(MORE_$(room))
 DAEMON_ROOMS := daemon daemon/source daemon/companion
 INC_daemon := -iquote libcomm $(call quote_rooms,$(filter-out report%,$(ROOMS))) -Iinclude $(DAEMON_ROOMS:%=-iquote %) -iquote bpf -isystem $(O)/bpf -Ikmod/uapi -idirafter kmod -idirafter exact
-INC_ctl := -Iinclude -iquote ctl -iquote ctl/form -iquote ctl/html -iquote ctl/graph
+INC_ctl := -Iinclude -iquote ctl -iquote ctl/form -iquote ctl/html -iquote ctl/graph -iquote ctl/serve
 INC_tests := -iquote libcomm $(call quote_rooms,$(ROOMS)) -Iinclude -iquote tests -idirafter exact -idirafter alloc
 LIBS_daemon := -lbpf -lpfm -lcap
 LIBS_tests := -lcmocka
@@ -53,7 +53,7 @@ LIBCOMM_C := $(wildcard libcomm/*.c $(ROOMS:%=libcomm/%/*.c))
 LIBCOMM_O := $(LIBCOMM_C:%.c=$(O)/%.o)
 LIBRARY_O := $(patsubst %.c,$(O)/%.o,$(wildcard $(LIBRARY_ROOMS:%=libcomm/%/*.c)))
 DAEMON_O := $(patsubst %.c,$(O)/%.o,$(wildcard $(DAEMON_ROOMS:%=%/*.c)))
-CTL_O := $(patsubst %.c,$(O)/%.o,$(wildcard ctl/*.c ctl/form/*.c ctl/html/*.c ctl/graph/*.c)) $(O)/ctl/html/asset.o
+CTL_O := $(patsubst %.c,$(O)/%.o,$(wildcard ctl/*.c ctl/form/*.c ctl/html/*.c ctl/graph/*.c ctl/serve/*.c)) $(O)/ctl/html/asset.o
 UNIT := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
 BENCH := $(patsubst %.c,$(O)/%,$(wildcard bench/bench_*.c))
 
@@ -128,14 +128,22 @@ $(O)/ctl/html/head.html: $(addprefix ctl/html/,head.html page.css page.js)
 	$(say) HASH $@
 	$(Q)sed "s|@STYLE@|"$(call hash,ctl/html/page.css)"|; s|@SCRIPT@|"$(call hash,ctl/html/page.js)"|" $< > $@
 
-$(O)/ctl/html/asset.o: ctl/html/asset.S $(O)/ctl/html/head.html $(addprefix ctl/html/,page.css body.html page.js)
+# A page that commctl serve keeps current runs live.js, too, and asks where it came from.
+$(O)/ctl/html/live-head.html: $(O)/ctl/html/head.html ctl/html/live.js
+	$(say) HASH $@
+	$(Q)sed "s|script-src '[^']*'|& '"$(call hash,ctl/html/live.js)"'; connect-src 'self'|" $< > $@
+
+$(O)/ctl/html/live-policy: $(O)/ctl/html/live-head.html
+	$(Q)sed -n 's|.*Policy" content="\([^"]*\)".*|\1|p' $< | tr -d '\n' > $@
+
+$(O)/ctl/html/asset.o: ctl/html/asset.S $(addprefix $(O)/ctl/html/,head.html live-head.html live-policy) $(addprefix ctl/html/,page.css body.html page.js live.js)
 	$(say) AS $@
 	$(Q)$(CC) -c -Wa,-I$(O)/ctl/html -Wa,-Ictl/html $< -o $@
 
 # commctl finds libcommprof.so beside itself in a build, and in ../lib when installed.
 $(O)/commctl: $(CTL_O) $(O)/libcommprof.so
 	$(say) LD $@
-	$(Q)$(CC) $(CFLAGS) $(LF) $(CTL_O) -o $@ -L$(O) -lcommprof -lmetis -lncursesw -ltinfo -lz -lm -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib'
+	$(Q)$(CC) $(CFLAGS) $(LF) $(CTL_O) -o $@ -L$(O) -lcommprof -lmetis -lmicrohttpd -lncursesw -ltinfo -lz -lm -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib'
 
 $(O)/completion/%: packaging/completion.sh $(O)/commd $(O)/commctl
 	@mkdir -p $(@D)
@@ -162,6 +170,8 @@ $(O)/tests/unit/test_self_test: INC_tests += -iquote daemon -iquote daemon/sourc
 $(foreach part,change cut label overview_words pairing topology,$(eval $(O)/tests/unit/test_$(part): $(O)/ctl/$(part).o))
 $(addprefix $(O)/tests/unit/test_,change cut label overview_words pairing topology): INC_tests += -iquote ctl
 $(O)/tests/unit/test_cut: LIBS_tests += -lmetis
+$(O)/tests/unit/test_serve: $(addprefix $(O)/ctl/,serve/loopback.o serve/peer.o serve/request.o number.o)
+$(O)/tests/unit/test_serve: INC_tests += -iquote ctl/serve
 $(O)/tests/unit/test_hotplug: LIBS_tests += -lcap
 $(O)/tests/unit/test_label $(O)/tests/unit/test_overview_words: $(O)/ctl/term.o $(O)/ctl/utf8.o
 $(O)/tests/unit/test_bpf_kernel: LIBS_tests += -lbpf
@@ -249,7 +259,7 @@ E2E := $(wildcard tests/e2e/*.sh)
 CHECK_BUILD += $(addprefix $(O)/tests/e2e/,source_live source_bounds_live identity_live switch_window_live windows_live hotplug_live make_store known_accesses) $(O)/tests/vm/events $(O)/tests/soak/service $(O)/bench/storm
 CHECK_RUN += tests/soak/soak.sh
 # Scripts that attach to no program that runs: they may run beside those that do.
-CHECK_COMPUTE += $(addprefix tests/e2e/,consistent.sh html.sh metrics.sh packages.sh exact.sh exact_mapped.sh ctl.sh calls.sh completion.sh exact_strings.sh \
+CHECK_COMPUTE += $(addprefix tests/e2e/,consistent.sh html.sh serve.sh metrics.sh packages.sh exact.sh exact_mapped.sh ctl.sh calls.sh completion.sh exact_strings.sh \
 	perfdata.sh advise.sh graph.sh report.sh against_exact.sh library.sh python.sh golden.sh exact_stopped.sh)
 
 # The daemon without its main(): a test or a benchmark drives the sources, unchanged.

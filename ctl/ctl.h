@@ -20,6 +20,7 @@ int ctl_graph(int argc, char **argv);
 int ctl_export(int argc, char **argv);
 int ctl_top(int argc, char **argv);
 int ctl_html(int argc, char **argv);
+int ctl_serve(int argc, char **argv);
 int ctl_list(int argc, char **argv);
 int ctl_diff(int argc, char **argv);
 int ctl_label(int argc, char **argv);

@@ -24,6 +24,7 @@ static const struct command {
 } commands[] = {
 	{"report", ctl_report, "what the program waits for, who feeds whom, and through what"},
 	{"html", ctl_html, "a run as a page for a browser, down to lines of source"},
+	{"serve", ctl_serve, "that page for browsers of this machine, kept current, and metrics"},
 	{"top", ctl_top, "the last minute, on a screen that follows"},
 	{"diff", ctl_diff, "which flows changed from one run to another"},
 	{"sharing", ctl_sharing, "cache lines that threads take from each other: false sharing"},

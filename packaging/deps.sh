@@ -6,12 +6,13 @@ set -eu
 export LC_ALL=C
 
 build="gcc make pkg-config clang llvm bpftool libc6-dev libbpf-dev libzydis-dev libdw-dev libelf-dev
-       libsqlite3-dev libpfm4-dev libcap-dev libseccomp-dev zlib1g-dev libzstd-dev liblzma-dev libncurses-dev libiberty-dev libmetis-dev"
+       libsqlite3-dev libpfm4-dev libcap-dev libseccomp-dev zlib1g-dev libzstd-dev liblzma-dev libncurses-dev libiberty-dev libmetis-dev
+       libmicrohttpd-dev"
 demo="redis-server redis-tools"
 deb="dpkg-dev debhelper dh-dkms chrpath valgrind"
 rpm="rpm chrpath valgrind"
 check="$demo $deb lintian $rpm procps python3 g++ libcmocka-dev libclang-rt-14-dev clang-format clang-tidy cppcheck sqlite3 xz-utils
-       pigz jq util-linux gdb valgrind git binutils file bc flex bison libssl-dev
+       pigz jq curl util-linux gdb valgrind git binutils file bc flex bison libssl-dev
        chromium qemu-system-x86 busybox-static cpio kmod dkms pahole sparse coccinelle perl linux-perf lz4 zstd
        gawk mawk mandoc groff tmux zsh fish graphviz python3-networkx python3-jsonschema python3-prometheus-client
        python3-pandas python3-pip python3-setuptools python3-wheel mypy

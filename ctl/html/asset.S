@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Found by the include paths: page.* in this folder, head.html in the build's. */
+/* Found by the include paths: page.* in this folder, heads in the build's. */
 	.macro asset name, file
 	.global \name
 	.type \name, %object
@@ -14,4 +14,7 @@
 	asset ctl_asset_style, "page.css"
 	asset ctl_asset_body, "body.html"
 	asset ctl_asset_script, "page.js"
+	asset ctl_asset_live, "live.js"
+	asset ctl_asset_live_head, "live-head.html"
+	asset ctl_asset_live_policy, "live-policy"
 	.section .note.GNU-stack, "", %progbits

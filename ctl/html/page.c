@@ -15,6 +15,7 @@
 #include "number.h"
 #include "overview.h"
 #include "phases.h"
+#include "utf8.h"
 #include "views.h"
 
 enum {
@@ -516,11 +517,23 @@ static void print_sources(struct page *page)
 	close_data(page);
 }
 
+/* What keeps a page current, and its end. */
+static void print_end(FILE *out, const struct ctl_page_live *live)
+{
+	if (live)
+		fprintf(out,
+			"<script type=\"application/json\" id=\"live\">{\"run\":%lld,"
+			"\"seen\":\"%016llx\"}</script>\n<script>%s</script>\n",
+			(long long)live->run, (unsigned long long)live->version, ctl_asset_live);
+	fputs("</body>\n</html>\n", out);
+}
+
 static int print_all(struct page *page)
 {
 	int code;
 
-	fprintf(page->out, "%s<style>%s</style>\n%s", ctl_asset_head, ctl_asset_style,
+	fprintf(page->out, "%s<style>%s</style>\n%s",
+		page->ask->live ? ctl_asset_live_head : ctl_asset_head, ctl_asset_style,
 		ctl_asset_body);
 	code = print_first(page);
 	fprintf(page->out, "<script>%s</script>\n", ctl_asset_script);
@@ -532,7 +545,7 @@ static int print_all(struct page *page)
 		code = print_cells(page);
 	if (!code)
 		print_sources(page);
-	fputs("</body>\n</html>\n", page->out);
+	print_end(page->out, page->ask->live);
 	return code;
 }
 
@@ -564,4 +577,29 @@ int ctl_page_print(FILE *out, struct comm_reader *reader, const struct ctl_page_
 	ctl_nodes_destroy(page.nodes);
 	comm_report_free(whole);
 	return code;
+}
+
+/* What would be markup is a reference, what is not to be shown is as elsewhere. */
+static void print_text(FILE *out, const char *text)
+{
+	while (*text) {
+		int n;
+		const char *shown = ctl_utf8_take(&text, &n);
+
+		if (strchr("<>&", *shown))
+			fprintf(out, "&#%d;", *shown);
+		else
+			fwrite(shown, 1, (size_t)n, out);
+	}
+}
+
+void ctl_page_print_problem(FILE *out, const char *sentence, const struct ctl_page_live *live)
+{
+	fprintf(out,
+		"%s<style>%s</style>\n<body>\n<header>\n<h1>commprof</h1>\n</header>\n"
+		"<main id=\"main\">\n<p class=\"warn\" id=\"problem\">",
+		ctl_asset_live_head, ctl_asset_style);
+	print_text(out, sentence);
+	fputs("</p>\n</main>\n", out);
+	print_end(out, live);
 }

@@ -36,7 +36,7 @@ check "it is made of the rooms model, store and report" \
 check "its objects hide all but the functions of comm.h" same "$offered" "$(readelf -sW "$prefix/lib/libcommprof.a" |
   awk '$5 == "GLOBAL" && $6 == "DEFAULT" && $7 != "UND" && $8 !~ /^__/ {print $8}' | sort)"
 check "commctl needs libcommprof, curses, METIS, zlib and the C library alone" \
-  none "$(needed "$O/commctl" | grep -vxE "libcommprof.so.0|lib(ncursesw|tinfo).so.6|libmetis.so.5|libz.so.1|lib[cm].so.6|$sanitize.so.*")"
+  none "$(needed "$O/commctl" | grep -vxE "libcommprof.so.0|lib(ncursesw|tinfo).so.6|libmetis.so.5|libmicrohttpd.so.12|libz.so.1|lib[cm].so.6|$sanitize.so.*")"
 for function in $offered; do
   grep -q "$function(" man/commprof.3 || missing="${missing:-} $function"
 done

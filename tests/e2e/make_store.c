@@ -5,8 +5,9 @@
  *   make_store KIND FILE [SECONDS]
  *
  * KIND: redis, changed, turn, hostile, markup, empty, threads, many, pool, exact, unfinished, unseen,
- * precise, pairs, moving, calls, marked, regions, uncounted, watched, both, survey or
- * awaited: as redis, but the first slice comes after a line on standard input.
+ * precise, pairs, moving, calls, marked, regions, uncounted, watched, both, survey,
+ * awaited: as redis, but the first slice comes after a line on standard input, or
+ * followed: as redis, but each slice does.
  *
  * The figures of "redis" are made up, its names are those of redis 7 with four
  * I/O threads.
@@ -573,6 +574,8 @@ int main(int argc, char **argv)
 		struct comm_naming naming = made_naming(names);
 		size_t n_edges = 0;
 
+		if (!strcmp(argv[1], "followed"))
+			(void)getchar();
 		if (!strcmp(argv[1], "pool"))
 			n = pool(flow, s);
 		for (size_t i = 0; i < n; i++)
