@@ -111,7 +111,7 @@ zsh)
     function plain(text) { gsub(/[\[\]:\\]/, "\\\\&", text); return text }
     $1 == "c" { commands = commands " " quoted($2 ":" $3); next }
     {
-      what = $7 == "file" ? "_files" : $7 == "dir" ? "_files -/" : $7 == "pid" ? "_pids" : $7 == "" ? " " : "(" $7 ")"
+      what = $7 == "file" ? "_files" : $7 == "dir" ? "_files -/" : $7 == "pid" ? "_pids" : $7 == "" ? " " : "(" plain($7) ")"
       tail = "[" plain($8) "]" ($6 != "" ? ":" $6 ":" what : "")
       key = $2 " " $3
       if (!(key in spec)) name[++n] = key
