@@ -39,7 +39,7 @@ TERMS = os.path.join(HERE, "../../libcomm/estimate/terms.h")
 def terms():
     """{term: what is done without it}."""
     with open(TERMS) as f:
-        return dict(re.findall(r'X\((\w+), "([^"]*)"\)', f.read()))
+        return dict(re.findall(r'X\((\w+),[\s\\]*"([^"]*)"\)', f.read()))
 
 
 def score(job):
