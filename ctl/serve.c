@@ -20,7 +20,7 @@
 #include "options.h"
 #include "peer.h"
 #include "request.h"
-#include "source.h"
+#include "source_file.h"
 #include "stamp.h"
 
 enum {

@@ -12,7 +12,7 @@
 #include <comm/comm.h>
 
 #include "comparison.h"
-#include "source.h"
+#include "source_file.h"
 
 /* The run that a page's is compared with. */
 struct ctl_page_against {

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "request.h"
-#include "source.h"
+#include "source_file.h"
 
 struct ctl_answer {
 	unsigned int status; /* of HTTP */
