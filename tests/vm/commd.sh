@@ -230,7 +230,7 @@ for name in $runs; do
 		events /tmp/watch.rec > $out/watch.events 2>> $out/log
 		;;
 	ring-budget)
-		attach ring-budget 50 kmod ring --overhead 50 --record /tmp/budget.rec
+		attach ring-budget 120 kmod ring --overhead 50 --record /tmp/budget.rec
 		events /tmp/budget.rec > $out/budget.events 2>> $out/log
 		;;
 	children-bpf) follow children-bpf ;;
