@@ -8,4 +8,4 @@ if ! "$here/fetch.sh" 6.12 > /dev/null 2>&1; then
 	echo "skip soak: # no kernel can be had from this machine's package sources"
 	exit 0
 fi
-exec "$here/soak.sh" 1 6.12
+exec "$here/soak.sh" 30s 6.12

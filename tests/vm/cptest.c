@@ -121,8 +121,10 @@ static uint64_t drain(struct cp_reader *reader, void (*take)(const struct cp_rec
 	return n;
 }
 
-uint64_t run(struct cp_reader *reader, unsigned int ms,
-	     void (*take)(const struct cp_record *, void *), void *argument)
+/* Until the time is over, or what is counted is enough. */
+static uint64_t run_turn(struct cp_reader *reader, unsigned int ms,
+			 void (*take)(const struct cp_record *, void *), void *argument,
+			 const uint64_t *count, uint64_t enough)
 {
 	uint64_t end = now_ns() + ms * 1000000ull, n = 0;
 	int err = cp_reader_start(reader);
@@ -131,7 +133,7 @@ uint64_t run(struct cp_reader *reader, unsigned int ms,
 		check(false, "start", "%s", strerror(-err));
 		return 0;
 	}
-	while (now_ns() < end) {
+	while (now_ns() < end && !(count && *count >= enough)) {
 		struct pollfd fd = {.fd = cp_reader_fd(reader), .events = POLLIN};
 
 		poll(&fd, 1, 50);
@@ -143,6 +145,12 @@ uint64_t run(struct cp_reader *reader, unsigned int ms,
 	return n + drain(reader, take, argument);
 }
 
+uint64_t run(struct cp_reader *reader, unsigned int ms,
+	     void (*take)(const struct cp_record *, void *), void *argument)
+{
+	return run_turn(reader, ms, take, argument, NULL, 0);
+}
+
 void run_until(struct cp_reader *reader, unsigned int ms,
 	       void (*take)(const struct cp_record *, void *), void *argument,
 	       const uint64_t *count, uint64_t enough)
@@ -150,7 +158,7 @@ void run_until(struct cp_reader *reader, unsigned int ms,
 	uint64_t end = now_ns() + LIMIT_S * 1000000000ull;
 
 	do {
-		run(reader, ms, take, argument);
+		run_turn(reader, ms, take, argument, count, enough);
 	} while (*count < enough && now_ns() < end);
 }
 

@@ -6,7 +6,7 @@
 #	PARTS='watch commd/redis' run.sh 6.12 OUTPUT
 #
 #	COMPARE='overhead=5 seconds=4' run.sh 6.12 OUTPUT compare
-#	PARTS=soak MINUTES=30 run.sh debug OUTPUT
+#	PARTS=soak SOAK_S=1800 run.sh debug OUTPUT
 #	BUILT=FOLDER: where modules are built, or OUTPUT
 #
 # PARTS: only these of the parts that the file "expected" has in brackets, and of commd
@@ -31,8 +31,8 @@ kcsan) kernel=$("$here/debug-kernel.sh" kcsan); limit=4000 ;;
 *) kernel=$("$here/fetch.sh" "$which"); limit=2200 ;;
 esac
 # The limit is for a VM that hangs; with load 20 on 2 CPUs one took 21 minutes.
-minutes=${MINUTES:-1}
-limit=$((limit + 60 * minutes))
+soak_s=${SOAK_S:-60}
+limit=$((limit + soak_s))
 mode=${3:-tests}
 case $mode in
 # More CPUs than two: some races need three at least.
@@ -78,7 +78,7 @@ cp "$(command -v busybox)" "$root/bin/busybox"
 cp "$here/init" "$here/commd.sh" "$here/nest.sh" "$root/"
 cp "$here/$mode.sh" "$root/tests.sh"
 echo "$parts" > "$root/parts"
-echo "$minutes" > "$root/minutes"
+echo "$soak_s" > "$root/soak_s"
 echo "${COMPARE:-}" > "$root/compare"
 cp "$built/standin/standin.ko" "$root/modules/"
 [ $mode = broken ] || cp "$built/kmod/commprof.ko" "$root/modules/"

@@ -209,7 +209,7 @@ static void copies(const char *from, uint32_t type, uint32_t flags)
 	snprintf(name, sizeof(name), "copies: every call's buffers, %s", from);
 	if (cp_reader_source(reader, &source))
 		check(false, name, "no source");
-	run_until(reader, 1000, take, &tally, &tally.least, 3);
+	run_until(reader, 1000, take, &tally, &tally.least, 6);
 	for (enum call call = 0; call < CALLS; call++)
 		used += snprintf(list + used, sizeof(list) - used, " %s %lu+%lu", call_name[call],
 				 tally.of[call][0], tally.of[call][1]);
@@ -358,7 +358,7 @@ static void unasked(void)
 	tally.pid = spawn(calls, g);
 	reader = session(tally.pid);
 	cp_reader_source(reader, &source);
-	run_until(reader, 500, take, &tally, &tally.samples, 3);
+	run_until(reader, 500, take, &tally, &tally.samples, 9);
 	check(tally.samples && tally.records == tally.samples, "copies: none unasked",
 	      "%lu records, %lu of user mode", tally.records, tally.samples);
 	cp_reader_destroy(reader);

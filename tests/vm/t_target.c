@@ -306,7 +306,7 @@ void test_target(void)
 	close(fd);
 	memset(tally.of, 0, sizeof(tally.of));
 	tally.least = 0;
-	run_until(reader, 500, take, &tally, &tally.least, 1);
+	run_until(reader, 500, take, &tally, &tally.least, 20);
 	check(!err && tally.least, "target: everyone", "%lu %lu %lu", tally.of[0], tally.of[1],
 	      tally.of[2]);
 	kernel_threads();

@@ -170,7 +170,7 @@ struct cp_stats watch_until(struct cp_reader *reader, const struct cp_watch *wat
 			    uint64_t period_ns, void (*on)(const struct cp_record *, void *),
 			    void *argument, struct watch_until *until)
 {
-	enum { TURN_MS = 2000 };
+	enum { TURN_MS = 500 };
 	struct cp_budget budget = {.cap_ppm = CP_MAX_CAP_PPM};
 	struct cp_watch wanted = *watch;
 	struct cp_source source = {

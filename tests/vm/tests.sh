@@ -3,7 +3,7 @@
 # come.  What a part prints, "ok NAME # figures" and so on, is on the console at once.
 #
 # The parts, in this order; /parts names those that are wanted, or is empty for all but
-# the soak, for which /minutes says how long.  A part finds the module and the stand-in PMU loaded and leaves them so.
+# the soak, for which /soak_s says how many seconds.  A part finds the module and the stand-in PMU loaded and leaves them so.
 # When CPUs go and come qemu may die (run.sh), and all is done again: that part is the first.
 PARTS=$(cat /parts)
 all='hotplug abi ioctl soft nmi burst copies marks precise softpmu watch whose message windows traps debugger registers budget rate target mode32 locked tail cost
@@ -28,7 +28,7 @@ program() { # part
 	[ $status -lt 2 ] || echo "not ok $1 # exit status $status"
 }
 
-LOOPS=10
+LOOPS=6
 # Takes each CPU but the first away and back, in turn.
 switch_cpus() { # a process that must live
 	loops=0
@@ -97,7 +97,7 @@ test_lifetime() {
 
 	n=0
 	failed=0
-	while [ $n -lt 40 ]; do
+	while [ $n -lt 20 ]; do
 		insmod /modules/commprof.ko || failed=$((failed + 1))
 		if [ $((n % 10)) = 0 ]; then
 			rm -f /tmp/hold; /cptest hold > /tmp/hold & pid=$!
@@ -107,7 +107,7 @@ test_lifetime() {
 		rmmod commprof || failed=$((failed + 1))
 		n=$((n + 1))
 	done
-	result $failed "lifetime: 40 cycles of load and unload" "$failed failed"
+	result $failed "lifetime: 20 cycles of load and unload" "$failed failed"
 	insmod /modules/commprof.ko
 }
 
@@ -190,7 +190,7 @@ test_soak() {
 	[ ! -e /sys/kernel/debug/kmemleak ] || echo scan=off > /sys/kernel/debug/kmemleak
 	echo 200000 > /sys/module/commprof/parameters/cap_ppm
 	/cptest storm > /tmp/storm & pid=$!
-	end=$(($(date +%s) + 60 * $(cat /minutes)))
+	end=$(($(date +%s) + $(cat /soak_s)))
 	turns=0
 	refused=0
 	while [ "$(date +%s)" -lt $end ] && kill -0 $pid 2> /dev/null; do
