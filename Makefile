@@ -304,13 +304,11 @@ test-%:
 
 programs-built: all $(UNIT) $(FUZZ) $(CHECK_BUILD)
 
-# What computes, the longest first, so that what the others take from its end is short; beside it the virtual machines and then
-# half of what attaches to programs, and beside both the other half, each one after the other.
-ATTACHES := $(filter-out $(CHECK_COMPUTE),$(E2E))
-HALF := $(shell expr $(words $(ATTACHES)) / 2)
+# Three streams: what computes, the longest first, so that what the others take from its end is short; the virtual
+# machines; and what attaches to programs, which the first two help to end.
 check-built: programs-built
 	@O=$(O) tests/run.sh $(O)/logs $(CHECK_COMPUTE) tests/static/tidy.sh tests/fuzz/corpus.sh $(filter-out %/tidy.sh,$(STATIC)) \
-		$(SLOW) $(filter-out $(SLOW),$(UNIT)) -- $(CHECK_RUN) $(wordlist $(HALF),999,$(ATTACHES)) -- $(filter-out $(wordlist $(HALF),999,$(ATTACHES)),$(ATTACHES))
+		$(SLOW) $(filter-out $(SLOW),$(UNIT)) -- $(CHECK_RUN) -- $(filter-out $(CHECK_COMPUTE),$(E2E))
 
 # Its output is one screen: what the build says goes into a file.  Without redis the demo goes on.
 demo: deps-build

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Runs test programs and counts their results.
 #   tests/run.sh LOGDIR PROGRAM... [-- PROGRAM...]...
-# One after the other; those behind each -- beside the others, since some tests compute and others
-# mostly wait.  What of the first has not begun when those behind a -- have ended is taken from
-# its end, so that all end together.
+# Each list is a stream, one program after the other, beside the other streams, since some tests compute and others
+# mostly wait.  A stream that has done its own list takes from the ends of the others', the last list first, so that
+# all end together.
 # What failed in less than AGAIN_S seconds is run once more when all else has ended, and that result counts: most that
 # fail beside others only rest on a machine that keeps up.  The first failure is shown all the same.
 # A program speaks TAP ("ok 1 - name", "not ok 2 - name", "ok 3 # SKIP why") or
@@ -110,46 +110,50 @@ one() { # number, PROGRAM
   printf '%s\n' "$said"
 }
 
-# The number of what is left in "$left", LOW HIGH, from its begin or its end; none when nothing is.
-take() { # first or last
-  local low high
+# All programs in one row; of the list of each stream what is left of it stands in "$left", LOW HIGH.
+programs=()
+left=$(mktemp)
+streams=0
+while [ $# != 0 ]; do
+  low=${#programs[@]}
+  while [ $# != 0 ] && [ "$1" != -- ]; do
+    programs+=("$1")
+    shift
+  done
+  [ $# = 0 ] || shift
+  echo "$low $((${#programs[@]} - 1))" >>"$left"
+  streams=$((streams + 1))
+done
+
+# The index of what comes next in a list, from its begin or its end; none when nothing is left.
+take() { # list, first or last
+  local lists low high
   {
     flock 3
-    read -r low high <"$left"
+    mapfile -t lists <"$left"
+    read -r low high <<<"${lists[$1]}"
     [ "$low" -le "$high" ] || return 1
-    if [ "$1" = first ]; then echo $((low++)); else echo $((high--)); fi
-    echo "$low $high" >"$left"
+    if [ "$2" = first ]; then echo $((low++)); else echo $((high--)); fi
+    lists[$1]="$low $high"
+    printf '%s\n' "${lists[@]}" >"$left"
   } 3<"$counts"
 }
 
-first=()
-while [ $# != 0 ] && [ "$1" != -- ]; do
-  first+=("$1")
-  shift
-done
-left=$(mktemp)
-echo "1 ${#first[@]}" >"$left"
-beside() { # NUMBER PROGRAM...
-  local n=$1
-  shift
-  for program in "$@"; do one $((n += 1)) "$program"; done
-  while n=$(take last); do one "$n" "${first[n - 1]}"; done
-}
-begun=${#first[@]} streams=()
-while [ $# != 0 ]; do
-  shift
-  behind=()
-  while [ $# != 0 ] && [ "$1" != -- ]; do
-    behind+=("$1")
-    shift
+# Its own list from the begin, then those of the others from their ends, the last list first.
+stream() { # list
+  local i list
+  while i=$(take "$1" first); do one $((i + 1)) "${programs[i]}"; done
+  for ((list = streams - 1; list >= 0; list--)); do
+    while i=$(take $list last); do one $((i + 1)) "${programs[i]}"; done
   done
-  [ ${#behind[@]} = 0 ] && continue
-  beside "$begun" "${behind[@]}" &
-  streams+=($!)
-  begun=$((begun + ${#behind[@]}))
+}
+beside=()
+for ((list = 1; list < streams; list++)); do
+  stream $list &
+  beside+=($!)
 done
-trap 'rm -f "$counts" "$failures" "$again" "$left"; kill "${streams[@]}" 2>/dev/null' EXIT
-while n=$(take first); do one "$n" "${first[n - 1]}"; done
+trap 'rm -f "$counts" "$failures" "$again" "$left"; kill "${beside[@]}" 2>/dev/null' EXIT
+stream 0
 wait
 [ "$(wc -l <"$counts")" = $total ] || { echo "not all programs were run" >&2; exit 1; }
 # The last result of a program counts.
