@@ -14,7 +14,8 @@ import time
 end = time.time() + 3000
 x = [0] * 1000
 while time.time() < end:
-    for i in range(1000): x[i] = x[i - 1] + 1' &
+    for i in range(1000): x[i] = x[i - 1] + 1
+    time.sleep(0.001)' &
 target=$!
 pids+=($target)
 disown $target # no word of bash about its end

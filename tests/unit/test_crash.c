@@ -395,13 +395,13 @@ static void crash_everywhere(void (*make)(void), int (*writes)(void), uint64_t s
 static void test_new(void **state)
 {
 	(void)state;
-	crash_everywhere(make_new, write_new, 2);
+	crash_everywhere(make_new, write_new, 3);
 }
 
 static void test_migrated(void **state)
 {
 	(void)state;
-	crash_everywhere(make_old, write_new, 2);
+	crash_everywhere(make_old, write_new, 3);
 }
 
 static void test_full(void **state)
