@@ -34,7 +34,7 @@ void comm_code_pairs_met(struct comm_code_pairs *pairs, const struct comm_code_p
  */
 bool comm_code_pairs_likely(struct comm_code_pairs *pairs, const struct comm_code_pair *pair,
 			    double due);
-/* Whether it was met at one datum, if only once. */
+/* Whether it was met at one datum, if only once: half a read will do, for two sites may have written it. */
 bool comm_code_pairs_known(struct comm_code_pairs *pairs, const struct comm_code_pair *pair);
 
 #endif

@@ -24,7 +24,7 @@ void comm_reads_per_write_destroy(struct comm_reads_per_write *reads_per_write);
 /* What was seen around one read, that read's own burst left out. */
 void comm_reads_per_write_add(struct comm_reads_per_write *reads_per_write, uint32_t reader,
 			      uint32_t object, const struct comm_reads_per_write_count *around);
-/* The reader's, and as far as that is little all readers' of the object. */
+/* The reader's, and added to it all readers' of the object, which count for some bursts at most. */
 struct comm_reads_per_write_count
 comm_reads_per_write_of(const struct comm_reads_per_write *reads_per_write, uint32_t reader,
 			uint32_t object);
