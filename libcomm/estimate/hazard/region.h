@@ -106,13 +106,14 @@ void comm_actor_add_site(struct comm_actor *actor, uint32_t site, float weight, 
 uint32_t comm_actor_sites(const struct comm_actor *actor, bool datum, uint32_t word,
 			  uint32_t *ret_site, double *ret_part);
 
-/* True when finer regions should wait until coarser ones were seen again. */
+/* True when finer regions should wait until coarser ones were seen again: half of the room is taken. */
 bool comm_regions_filling(const struct comm_regions *regions);
-/* True when a sweep is due. */
+/* True when a sweep is due: three quarters of the room are taken. */
 bool comm_regions_crowded(const struct comm_regions *regions);
 /*
- * Begins another epoch; frees what was not used for longest when crowded, and
- * halves all counts when halve.  Actors freed that had been written: counted.
+ * Begins another epoch; frees what was not used for longest when crowded, and where all was used
+ * of late what no thread wrote in more than one burst.  Halves all counts when halve, but a thread
+ * that was seen to write stays one.  Returns how many actors that wrote were freed.
  */
 uint64_t comm_regions_sweep(struct comm_regions *regions, bool halve);
 
