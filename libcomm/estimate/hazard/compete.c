@@ -271,6 +271,19 @@ static double compete_ever(struct comm_compete *r, const struct comm_candidate *
 	return sum > 0 ? sum : 0; /* times may run backwards */
 }
 
+/*
+ * The part of a datum that is a candidate's by what it writes around it, whenever that was; nothing
+ * for one that runs after the read only.
+ */
+static double compete_label(struct comm_compete *r, const struct comm_candidate *c)
+{
+	const struct comm_compete_time *time = comm_compete_time(r, c->thread);
+
+	if (time->now_ns <= time->start_ns && time->now_ns < time->end_ns)
+		return 0;
+	return c->label * c->factor;
+}
+
 static double compete_run(struct comm_compete *r, const struct comm_compete_read *read,
 			  struct comm_candidate *candidate, uint32_t n, double *ret_first)
 {
@@ -340,7 +353,7 @@ static double compete_run(struct comm_compete *r, const struct comm_compete_read
 	 * the one that writes the data around it, whenever that wrote.
 	 */
 	for (uint32_t i = 0; i < n; i++)
-		labels += candidate[i].label * candidate[i].factor;
+		labels += compete_label(r, &candidate[i]);
 	if (comm_without(COMM_TERM_label))
 		labels = 0;
 	/* A thread that reads no other thread's data does not start with data never seen written. */
@@ -353,7 +366,7 @@ static double compete_run(struct comm_compete *r, const struct comm_compete_read
 		double share = c->share / (1 - alive);
 
 		if (labels > 0)
-			share = c->label * c->factor / labels;
+			share = compete_label(r, c) / labels;
 		/* When it wrote, if it did, the hazards tell. */
 		comm_ages_scale(&c->ages, c->share > 0 ? share * written / c->share : 0);
 		c->share = share * written;

@@ -39,8 +39,9 @@ void comm_compete_at(struct comm_compete *compete, uint64_t now_ns, const struct
 const struct comm_compete_time *comm_compete_time(struct comm_compete *compete, uint32_t thread);
 /*
  * Adds to the candidates' shares, and sets their ages where the hazards tell when they wrote;
- * returns the chance that none of them wrote.  *ret_first is the chance that the reader did not
- * read the datum since it was written.
+ * returns the chance that none of them wrote.  A datum that was not seen to be written is shared by
+ * label and factor, whoever ran last, but not with who runs after the read only.  *ret_first is the chance
+ * that the reader did not read the datum since it was written: of n reads for each write one.
  */
 double comm_compete_run(struct comm_compete *compete, const struct comm_compete_read *read,
 			struct comm_candidate *candidate, uint32_t n, double *ret_first);
