@@ -60,8 +60,8 @@ void comm_candidates_label(const struct comm_write_profile *profile,
 			   struct comm_candidate *candidate, uint32_t n);
 /*
  * Fills in profile, level, chance and tail: the share of the datum in the
- * candidate's writes to the region whose actor is returned, and its level; with what
- * is known below level from left out.
+ * candidate's writes to the region whose actor is returned, and its level; as if nothing
+ * below level from had been seen.  NULL: it was not seen to write there.
  */
 const struct comm_actor *comm_candidate_profile(const struct comm_write_profile *profile,
 						const struct comm_around *around, uint32_t word,
