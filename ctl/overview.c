@@ -407,6 +407,7 @@ static bool is_idle(const struct comm_report *report)
 static void say_none(struct overview *o)
 {
 	const struct comm_report *report = o->older;
+	double unseen = report->unwritten_bytes - report->polled_bytes;
 	char length[CTL_NUMBER], number[CTL_NUMBER], share[CTL_NUMBER], line[CTL_OVERVIEW_LINE];
 
 	ctl_duration(length, report->to_ns - report->from_ns);
@@ -425,9 +426,12 @@ static void say_none(struct overview *o)
 	else if (!report->n_edges)
 		snprintf(line, sizeof(line), "nothing was seen in %s", length);
 	else
-		snprintf(line, sizeof(line), "nothing is confirmed: %s %s of what is read (--all)",
+		snprintf(line, sizeof(line),
+			 "nothing is confirmed: %s %s of what is read, and of %s nobody saw the "
+			 "writer (--all)",
 			 report->n_edges == 1 ? "the only flow is" : "all flows together are",
-			 ctl_percent(share, report->total_bytes / fmax(report->read_bytes, 1)));
+			 ctl_percent(share, report->total_bytes / fmax(report->read_bytes, 1)),
+			 ctl_percent(number, unseen / fmax(report->read_bytes, 1)));
 	say(o, line);
 }
 

@@ -576,8 +576,10 @@ struct comm_report {
  * the odd blocks of the run agree about it within that ratio too.  Known is its share, by share_high /
  * share_low, or how it compares with others that are known: its bytes, apart from the factor
  * that all volumes of the run err by together.  The share of an edge beside a large one that
- * is not known may be anything, and has a wide interval.  The next run of a steady load
- * repeats such an edge; nothing else is stated by commctl report.
+ * is not known may be anything, and has a wide interval.  No edge is resolved where more than
+ * COMM_RESOLVED_RATIO times as much was read of writers that nobody saw (unwritten_bytes without
+ * polled_bytes) as of known other threads, or, by code and not across threads, of all known ones.
+ * The next run of a steady load repeats such an edge; nothing else is stated by commctl report.
  */
 int comm_reader_report(struct comm_reader *reader, const struct comm_query *query,
 		       struct comm_report **ret, char **err);

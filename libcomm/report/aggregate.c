@@ -400,6 +400,8 @@ int comm_aggregate_row(struct comm_aggregate *aggregate, const struct comm_edge 
 		return 0;
 	aggregate->report->read_bytes += row->bytes;
 	aggregate->report->seen_bytes += row->bytes;
+	if (row->src_thread != row->dst_thread || !(aggregate->across || ends->by_thread))
+		aggregate->known_bytes += row->bytes;
 	/* As shares of what counts. */
 	if (comm_aggregate_by_time(aggregate))
 		comm_ages_scale(&ages, fmin(DBL_MAX, 1 / row->bytes));

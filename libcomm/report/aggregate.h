@@ -46,10 +46,11 @@ struct comm_aggregate {
 	struct comm_grouping_use ends; /* writers and readers, when own's nodes are between them */
 	struct comm_blocks blocks;
 	struct comm_breakdown breakdown;
-	bool across;			 /* only what one thread wrote and another read */
-	size_t slice;			 /* number of the current slice, from 1 */
-	size_t block;			 /* that it is dealt to, or the first of its strands */
-	struct comm_block_sums at;	 /* of the current row's bytes, the blocks' shares */
+	bool across;		   /* only what one thread wrote and another read */
+	double known_bytes;	   /* between threads; by code without across also within them */
+	size_t slice;		   /* number of the current slice, from 1 */
+	size_t block;		   /* that it is dealt to, or the first of its strands */
+	struct comm_block_sums at; /* of the current row's bytes, the blocks' shares */
 	struct comm_block_sums slice_at; /* of the slice's time */
 	uint8_t in_blocks;		 /* a bit for each that has a share of the former */
 	bool by_code; /* rows are parts of what threads hand over: their sites count */

@@ -219,6 +219,19 @@ static int find_unknown(struct comm_aggregate *aggregate, size_t n_edges)
 	return 0;
 }
 
+/*
+ * Whether what was read of writers that nobody saw is more than COMM_RESOLVED_RATIO times what the
+ * edges are known of: how that would change their shares, nobody knows.
+ */
+static bool is_hidden(const struct comm_aggregate *aggregate)
+{
+	const struct comm_report *report = aggregate->report;
+
+	return !report->exact && !aggregate->query->fresh &&
+	       report->unwritten_bytes - report->polled_bytes >
+		       COMM_RESOLVED_RATIO * aggregate->known_bytes;
+}
+
 static int make_edges(struct comm_aggregate *aggregate, struct making *making)
 {
 	struct comm_report *report = aggregate->report;
@@ -228,6 +241,7 @@ static int make_edges(struct comm_aggregate *aggregate, struct making *making)
 	aggregate->whole->blocks = aggregate->blocks;
 	comm_intervals_init(&making->intervals, &aggregate->whole->error_model, &aggregate->blocks,
 			    &aggregate->whole->sums, report->confidence);
+	making->intervals.is_hidden = is_hidden(aggregate);
 	code = sum_groups(aggregate, making);
 	for (size_t i = 0; i < making->edges.n && !code; i++)
 		code = make_edge(aggregate, making, i, &aggregate->whole->edges[i]);

@@ -176,7 +176,7 @@ bool comm_intervals_resolve(const struct comm_intervals *intervals,
 {
 	double widest, left;
 
-	if (!(estimate->bytes > 0))
+	if (!(estimate->bytes > 0) || intervals->is_hidden)
 		return false;
 	/*
 	 * What confusion leaves to sampling of the interval's width: of the bytes, which end where unknown

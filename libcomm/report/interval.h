@@ -61,6 +61,7 @@ struct comm_intervals {
 	double z, t;	 /* normal and Student's quantile of the confidence asked for */
 	double z90, t90; /* the same of 90 % */
 	const struct comm_interval_sums *all; /* of the edges that shares are of, or NULL */
+	bool is_hidden; /* more was read of writers that nobody saw than shares may err by */
 };
 
 /* all: of the edges that shares are of; NULL: nobody asks for shares. */

@@ -211,6 +211,37 @@ static void test_beside_unknown(void **state)
 	}
 }
 
+enum { UNSEEN = 7 }; /* bytes that each slice of a made store reads of writers nobody saw */
+
+static double crossing_bytes;
+
+/* A little that crosses threads, beside what another thread reads of its own. */
+static size_t beside_unseen(int slice, struct comm_edge *edges)
+{
+	(void)slice;
+	edges[0] = flow(STEADY, READER, crossing_bytes, 100);
+	edges[1] = flow(SECOND_READER, SECOND_READER, 1000, 100);
+	return 2;
+}
+
+/* More than three times as much is of writers that nobody saw: they may write anything for anybody. */
+static void test_beside_unseen(void **state)
+{
+	struct comm_report *report;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		crossing_bytes = i ? UNSEEN / 2.9 : UNSEEN / 3.1;
+		write_run(20, beside_unseen);
+		assert_true(is_resolved(STEADY, READER) == !!i);
+		/* Functions read of themselves, too: of that most has a known writer. */
+		report = ask((struct comm_query){.by = "function", .self = 1});
+		assert_int_equal(report->n_edges, 2);
+		assert_true(comm_report_edge_at(report, 0)->resolved);
+		comm_report_free(report);
+	}
+}
+
 /* The load changes in the course of the run: no reason to doubt it. */
 static size_t first_phase(int slice, struct comm_edge *edges)
 {
@@ -657,6 +688,7 @@ int main(void)
 		TEST(test_short_lived_threads),
 		TEST(test_first_write),
 		TEST(test_beside_unknown),
+		TEST(test_beside_unseen),
 		TEST(test_phases),
 		TEST(test_one_burst),
 		TEST(test_few_bursts),
