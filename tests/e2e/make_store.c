@@ -563,15 +563,13 @@ int main(int argc, char **argv)
 			.handler_ns = 12 * MS,
 			.daemon_ns = 9 * MS,
 			.target_ns = 2500 * MS,
-			.unwritten = {.bytes = 61e6 * load,
-				      .first_bytes = 30e6 * load,
-				      .polled_bytes = 20e6 * load},
 			.loss = {[COMM_LOSS_BUDGET] = s == 0,
 				 [COMM_LOSS_NO_TEXT] = s % 3 == 0,
 				 [COMM_LOSS_LATE] = s % 20 == 0,
 				 [COMM_LOSS_UNMAPPED] = 4},
 		};
 		struct comm_naming naming = made_naming(names);
+		double unseen = 61e6 * load, seen = 0;
 		size_t n_edges = 0;
 
 		if (!strcmp(argv[1], "followed"))
@@ -580,6 +578,13 @@ int main(int argc, char **argv)
 			n = pool(flow, s);
 		for (size_t i = 0; i < n; i++)
 			edge[i] = edge_of(&flow[i], 1, load);
+		for (size_t i = 0; i < n; i++)
+			seen += edge[i].bytes;
+		/* Where flows are small, so is what was read of writers that nobody saw. */
+		unseen = fmin(unseen, seen);
+		slice.unwritten = (struct comm_unwritten){.bytes = unseen,
+							  .first_bytes = unseen * 30 / 61,
+							  .polled_bytes = unseen * 20 / 61};
 		/* What io_thd_1 hands to the main thread is ten times as much from then on. */
 		for (size_t i = 0; i < n && turns && s >= seconds / 2; i++)
 			if (flow[i].src_thread == flow[turns].src_thread &&
