@@ -7,7 +7,7 @@
 
 #include "census.h"
 #include "hash.h"
-#include "terms.h"
+#include "model.h"
 
 enum { PLACES = 1 << 12 };
 

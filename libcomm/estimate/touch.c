@@ -3,7 +3,7 @@
 
 #include "hash.h"
 #include "ids.h"
-#include "terms.h"
+#include "model.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "weight.h"
 #include "hash.h"
+#include "model.h"
 
 #include <errno.h>
 #include <math.h>
@@ -13,9 +14,6 @@ enum {
 	WEIGHT_INSN_CYCLES = 8, /* at most, for the instruction itself */
 	WEIGHT_HALVE = 4096,	/* forget by halves, so that a changed phase shows */
 };
-
-/* Observations that the burst's own length is worth as a prior. */
-static const double ht_prior = 2;
 
 struct weight_slot {
 	uint64_t ip_key;
@@ -113,21 +111,21 @@ double comm_weight_of(const struct comm_weights *weights, const struct comm_weig
 		      uint32_t slot)
 {
 	const struct weight_slot *s = &weights->slot[slot];
-	double one, reach;
+	double one, reach, prior = comm_parameter(COMM_P_length_prior);
 
 	if (burst->exact)
 		return burst->period;
 	if (burst->trigger == COMM_TRIGGER_INSTRUCTIONS) {
-		reach = (2 * s->insns + ht_prior * burst->insns) / (s->n + ht_prior) + 1;
+		reach = (2 * s->insns + prior * burst->insns) / (s->n + prior) + 1;
 		return burst->period / reach;
 	}
 	if (burst->trigger == COMM_TRIGGER_ACCESSES) {
-		reach = (2 * s->insns + ht_prior * (burst->insns - 1)) / (s->n + ht_prior) + 1;
+		reach = (2 * s->insns + prior * (burst->insns - 1)) / (s->n + prior) + 1;
 		return burst->period / reach;
 	}
 	one = burst->cycles / burst->insns;
 	if (one > WEIGHT_INSN_CYCLES)
 		one = WEIGHT_INSN_CYCLES;
-	reach = (2 * s->cycles + ht_prior * burst->cycles) / (s->n + ht_prior) + one;
+	reach = (2 * s->cycles + prior * burst->cycles) / (s->n + prior) + one;
 	return burst->period * weights->cycles_per_ns / reach;
 }

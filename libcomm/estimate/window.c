@@ -3,7 +3,7 @@
 
 #include "event.h"
 #include "hash.h"
-#include "terms.h"
+#include "model.h"
 #include "waited_reads.h"
 
 #include <errno.h>

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What each term of the estimator earns: replays what accuracy.py --keep has recorded without it.
 
-  ablate.py [--attached] [--jobs N] DIR [TERM...]
+  ablate.py [--attached] [--jobs N] [--parameters] DIR [TERM | PARAMETER=VALUE...]
 
-DIR is accuracy.py's (--out).  TERM is of libcomm/estimate/terms.h (default: each alone); "a-b" leaves
-out both.  Beside them stand the baselines.  A row has, of the recordings that constants were chosen on
+DIR is accuracy.py's (--out).  TERM is of libcomm/estimate/model.h (default: each alone); "a-b" leaves
+out both.  PARAMETER is of the same file; --parameters: half and twice each.  Beside them stand the baselines.  A row has, of the recordings that constants were chosen on
 and of the others (held out), for kernels by thread and programs by role:
 
   error   mean normalised error; in brackets, by how much it is more than with all terms, recording by
@@ -33,13 +33,25 @@ import stated
 # As tests/truth/README.md has it; of programs, the eleven of programs.py.
 FITTED = {"lbzip2", "minimap2", "pbzip2", "pigz", "povray", "python", "sort", "sqlite", "x264", "xz", "zstd"}
 HERE = os.path.dirname(os.path.abspath(__file__))
-TERMS = os.path.join(HERE, "../../libcomm/estimate/terms.h")
+MODEL = os.path.join(HERE, "../../libcomm/estimate/model.h")
 
 
 def terms():
     """{term: what is done without it}."""
-    with open(TERMS) as f:
+    with open(MODEL) as f:
         return dict(re.findall(r'X\((\w+),[\s\\]*"([^"]*)"\)', f.read()))
+
+
+def parameters():
+    """{parameter: value}."""
+    with open(MODEL) as f:
+        return {name: float(value) for name, value in re.findall(r'X\((\w+), ([\d.]+), "', f.read())}
+
+
+def changed(name, value):
+    """Half and twice as much; of what is near one, of what is missing to it."""
+    near = 0.5 < value < 1
+    return ["%s=%g" % (name, 1 - f * (1 - value) if near else f * value) for f in (0.5, 2)]
 
 
 def score(job):
@@ -95,16 +107,21 @@ def main():
     parser.add_argument("--attached", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--only", choices=["kernels", "programs"])
+    parser.add_argument("--parameters", action="store_true")
     parser.add_argument("dir")
     parser.add_argument("terms", nargs="*", metavar="TERM")
     args = parser.parse_args()
-    known = terms()
+    known, numbers = terms(), parameters()
     for name in args.terms:
-        for term in name.split("-"):
-            if term not in known:
-                print("ablate.py: no term is called '%s'; there are: %s" % (term, ", ".join(known)),
-                      file=sys.stderr)
+        for term in [name.partition("=")[0]] if "=" in name else name.split("-"):
+            there = numbers if "=" in name else known
+            if term not in there:
+                print("ablate.py: no %s is called '%s'; there are: %s" %
+                      ("parameter" if "=" in name else "term", term, ", ".join(there)), file=sys.stderr)
                 return 2
+    wanted = args.terms or ([] if args.parameters else list(known))
+    if args.parameters:
+        wanted += [v for name, value in numbers.items() for v in changed(name, value)]
     tools = {"commd": os.path.join(o, "commd"), "commctl": os.path.join(o, "commctl"),
              "baseline": os.path.join(o, "tests/truth/commd-baseline"), "attached": args.attached}
     paths = []
@@ -117,7 +134,7 @@ def main():
         print("ablate.py: %s has no recordings: make some, by accuracy.py --keep --out %s" %
               (args.dir, args.dir), file=sys.stderr)
         return 2
-    variants = [stated.ESTIMATOR] + ["-" + t for t in args.terms or known] + stated.BASELINES
+    variants = [stated.ESTIMATOR] + [t if "=" in t else "-" + t for t in wanted] + stated.BASELINES
     jobs = [(kind, path, variant, tools) for variant in variants for kind, path in paths]
     found = {}
     with multiprocessing.Pool(args.jobs) as pool:

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "candidate.h"
 
-#include "terms.h"
+#include "model.h"
 
 #include <math.h>
 #include <string.h>
-
-enum {
-	CANDIDATE_OFTEN = 16, /* reads, by bursts, from which on a datum is read over and over */
-};
-
-static const double candidate_unseen =
-	1; /* bursts that all pieces not seen to be written are worth, 0.3 to 3 */
-static const double candidate_mixing =
-	0.5; /* bursts that the shares around a region are worth in it, 0.2 to 2 */
 
 static struct comm_candidate *candidate_of(struct comm_candidate *candidate, uint32_t *n,
 					   uint32_t thread)
@@ -57,8 +48,9 @@ void comm_candidates_label(const struct comm_write_profile *profile,
 			sum += mine[i];
 		}
 		for (uint32_t i = 0; i < n; i++)
-			candidate[i].label = (mine[i] + candidate_mixing * candidate[i].label) /
-					     (sum + candidate_mixing);
+			candidate[i].label =
+				(mine[i] + comm_parameter(COMM_P_mixing) * candidate[i].label) /
+				(sum + comm_parameter(COMM_P_mixing));
 	}
 }
 
@@ -100,8 +92,8 @@ uint32_t comm_candidates_find(const struct comm_write_profile *profile,
 		}
 		region = g->parent;
 	}
-	ret->often =
-		candidate_reads(regions, read) >= CANDIDATE_OFTEN && !comm_without(COMM_TERM_often);
+	ret->often = candidate_reads(regions, read) >= comm_parameter(COMM_P_often) &&
+		     !comm_without(COMM_TERM_often);
 	return n;
 }
 
@@ -142,14 +134,14 @@ const struct comm_actor *comm_candidate_profile(const struct comm_write_profile 
 		if (below < weight)
 			below = weight;
 		mean = a->n_below > 0.01f ? below / a->n_below : a->weight;
-		share = (weight + candidate_unseen * mean / pieces) /
-			(below + candidate_unseen * mean) * below / a->weight;
+		share = (weight + comm_parameter(COMM_P_unseen) * mean / pieces) /
+			(below + comm_parameter(COMM_P_unseen) * mean) * below / a->weight;
 		share += a->weight_cover / a->weight / pieces;
 		/* Unseen: as likely to be written at all as it is less written than others. */
 		if (weight <= 0 && a->weight_cover <= 0 && a->n_pieces > 0)
-			candidate->chance *=
-				candidate_unseen * mean / pieces /
-				(candidate_unseen * mean / pieces + below / a->n_pieces);
+			candidate->chance *= comm_parameter(COMM_P_unseen) * mean / pieces /
+					     (comm_parameter(COMM_P_unseen) * mean / pieces +
+					      below / a->n_pieces);
 		g *= share;
 		if (a->n >= COMM_CANDIDATE_BURSTS || level == COMM_REGION_OBJECT)
 			break;

@@ -2,23 +2,12 @@
 #include "code_pairs.h"
 
 #include "hash.h"
-#include "terms.h"
+#include "model.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 enum { CODE_PAIRS_SLOTS = 1 << 16 /* the latest of a slot's pairs stays */ };
-
-/*
- * Reads that would have been met by now, were the pair real and all data around written alike.  Of real
- * pairs 2 (stencil2d) to 140 times as many are met (hash), mostly the first before 0.1 are due (kernels of
- * tests/truth, PostgreSQL, python; 5 and 10 %); of pairs that by the source exchange nothing none in
- * 0.8 and 1.3 (memcached), 5 (stencil2d's barrier) and 22 (a Go program).  With 0.3 half of memcached's
- * false row was stated still.
- */
-static const double code_pairs_due = 0.15;
-/* Reads, 0.1 to 2: of a datum that two sites were seen to write, each was met in half a read. */
-static const double code_pairs_met = 0.5;
 
 struct code_pair_place {
 	uint64_t key;
@@ -72,10 +61,11 @@ bool comm_code_pairs_likely(struct comm_code_pairs *pairs, const struct comm_cod
 	struct code_pair_place *place = code_pair_place(pairs, pair);
 
 	place->due += (float)due;
-	return comm_without(COMM_TERM_met) || place->due <= code_pairs_due + place->met;
+	return comm_without(COMM_TERM_met) || place->due <= comm_parameter(COMM_P_due) + place->met;
 }
 
 bool comm_code_pairs_known(struct comm_code_pairs *pairs, const struct comm_code_pair *pair)
 {
-	return comm_without(COMM_TERM_met) || code_pair_place(pairs, pair)->met >= code_pairs_met;
+	return comm_without(COMM_TERM_met) ||
+	       code_pair_place(pairs, pair)->met >= comm_parameter(COMM_P_met_reads);
 }

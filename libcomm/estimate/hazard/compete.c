@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "compete.h"
 
-#include "terms.h"
+#include "model.h"
 
 #include <errno.h>
 #include <math.h>
@@ -21,9 +21,6 @@ _Static_assert(THREADS > 8 * COMM_WINDOW_READS * COMM_CANDIDATES, "a free one is
 
 /* What is certain: the logarithm of a chance that is 0. */
 #define DATED_MOST 50.0
-
-/* The power that makes turns of threads as regular as they mostly are. */
-#define COMPETE_REGULAR 8
 
 static const double compete_slab_ns = 1000; /* the shortest; each is 4 times longer */
 
@@ -291,7 +288,7 @@ static double compete_run(struct comm_compete *r, const struct comm_compete_read
 	double alive = 1, odds, rates = read->rate, labels = 0, written = read->written;
 	uint32_t slab = 0, first_slab;
 	/* The same with rates taken as certain: does a write or a read of the reader come first? */
-	double first = 0, left = 1, writes_before = 0, reads_before = 0;
+	double first = 0, left = 1, writes_before = 0, reads_before = 0, regular;
 
 	/* Slabs too short for anything to happen are taken together. */
 	for (uint32_t i = 0; i < n; i++)
@@ -345,7 +342,8 @@ static double compete_run(struct comm_compete *r, const struct comm_compete_read
 		first /= 1 - left;
 	/* Synchronised programs alternate more regularly than chance has it. */
 	odds = first > 1e-9 ? 1 / first - 1 : 1e9;
-	*ret_first = pow(1 + pow(odds, COMPETE_REGULAR), -1.0 / COMPETE_REGULAR);
+	regular = comm_parameter(COMM_P_regular);
+	*ret_first = pow(1 + pow(odds, regular), -1 / regular);
 	if (written < 0 || alive >= 1)
 		return alive;
 	/*

@@ -34,7 +34,7 @@
  * Threads are seats here (seat.h): those of one role that come one after the other are one.  Only what is
  * emitted names them, and the doubts.
  *
- * Of these, terms.h lists what can be left out, and what is done then.
+ * Of these, model.h lists what can be left out, and what is done then.
  */
 #include "compete.h"
 #include "doubt.h"
@@ -44,12 +44,12 @@
 #include "hash.h"
 #include "ids.h"
 #include "learned.h"
+#include "model.h"
 #include "on_cpu.h"
 #include "reads_per_write.h"
 #include "region.h"
 #include "rewritten.h"
 #include "seat.h"
-#include "terms.h"
 #include "touch.h"
 #include "unwritten_sums.h"
 #include "weight.h"
@@ -64,7 +64,6 @@
 enum {
 	HAZARD_READS_PER_WRITE =
 		3, /* the coarsest level that tells how often a datum is read per write */
-	HAZARD_HALVE_NS = 60 * 1000000000ll,
 };
 
 /*
@@ -73,14 +72,7 @@ enum {
  * as much, since the reads of one burst are much alike.
  */
 static const double hazard_weighed_per_s = 15000;
-/*
- * What is rewritten within so small a part of a writer's silence has another writer.  Where threads take turns, one
- * fills what the other reads until the first comes back: little of it changes that soon.
- */
-static const uint64_t hazard_silences = 8;
-static const double hazard_stop = 0.02;	      /* chance per burst that activity ends */
-static const double hazard_small = 0.005;     /* contributions drawn, not listed */
-static const double hazard_first_bursts = 16; /* of either kind, to tell their ratio */
+static const double hazard_small = 0.005; /* contributions drawn, not listed */
 
 /* The code that a candidate's writes of the datum at hand are of. */
 struct hazard_code {
@@ -173,7 +165,7 @@ static int hazard_create(const struct comm_est_config *config, void **ret)
 static void hazard_activity(const struct comm_actor *a, double since_ns, struct comm_candidate *c)
 {
 	double e = exp(-since_ns * a->recent_n / a->recent_ns);
-	double active = e / (e + hazard_stop * (1 - e));
+	double active = e / (e + comm_parameter(COMM_P_stop) * (1 - e));
 
 	if (active < c->active || c->since_ns == 0) {
 		c->active = active;
@@ -279,7 +271,7 @@ static double hazard_read_rate(struct hazard *h, const struct comm_around *aroun
 	const struct comm_compete_time *cpu = comm_compete_time(h->compete, reader);
 	double on_ns = cpu->end_ns - cpu->start_ns;
 	struct comm_reads_per_write_count count = {0};
-	double ratio = 0, writes = 0;
+	double ratio = 0, writes = 0, both = comm_parameter(COMM_P_both);
 
 	*ret_once = 0;
 	for (uint32_t level = 1; level <= HAZARD_READS_PER_WRITE; level++) {
@@ -288,10 +280,10 @@ static double hazard_read_rate(struct hazard *h, const struct comm_around *aroun
 		if (at.writes <= 0)
 			continue;
 		count = at;
-		if (at.n_writes >= hazard_first_bursts && at.n_reads >= hazard_first_bursts)
+		if (at.n_writes >= both && at.n_reads >= both)
 			break;
 	}
-	if (count.n_writes < hazard_first_bursts || count.n_reads < hazard_first_bursts)
+	if (count.n_writes < both || count.n_reads < both)
 		count = comm_reads_per_write_of(h->reads_per_write, reader, r->object);
 	ratio = comm_reads_per_write_ratio(&count);
 	*ret_once = comm_reads_per_write_once(&count);
@@ -384,10 +376,14 @@ static void hazard_emit_part(struct hazard *h, const struct comm_window_burst *b
 			hazard_unwritten(h, b, r, share * code->part[i], first);
 			continue;
 		}
-		/* Who has fallen silent is not who wrote last what is rewritten meanwhile. */
+		/*
+		 * Who has fallen silent is not who wrote last what is rewritten meanwhile.  Where threads
+		 * take turns, one fills what the other reads until the first comes back: little of it
+		 * changes within an eighth of that.
+		 */
 		comm_rewritten_doubt(h->rewritten, r->object, r->site,
-				     (uint64_t)c->silent_ns / hazard_silences, c->silent,
-				     &known.doubts);
+				     (uint64_t)(c->silent_ns / comm_parameter(COMM_P_silences)),
+				     c->silent, &known.doubts);
 		comm_edge_sums_add_known(h->edges, &key, bytes, bytes * first, level, &known);
 	}
 }
@@ -577,7 +573,7 @@ static void hazard_estimate(struct hazard *h, uint32_t n)
 		return;
 	h->end_ns = comm_window_at(h->window, n - 1)->time_ns;
 	comm_compete_span(h->compete, h->start_ns, h->end_ns);
-	if (h->end_ns - h->halved_ns > HAZARD_HALVE_NS) {
+	if ((double)(h->end_ns - h->halved_ns) > 1e9 * comm_parameter(COMM_P_halve_s)) {
 		h->halved_ns = h->end_ns;
 		halve = true;
 	}

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "learned.h"
 
+#include "model.h"
+
 #include <errno.h>
 
 enum { LEARNED_BURSTS = 512 }; /* looked at per window */
-
-/* Bursts that read, in those that write.  1 would take an array of which half is constant for a written one. */
-static const double learned_reads = 0.5;
 
 int comm_learned_init(struct comm_learned *learned, const struct comm_est_config *config,
 		      struct comm_write_profile *profile)
@@ -56,7 +55,8 @@ static double told_share(const struct comm_around *around)
 		level++;
 	if (around->n[level] <= 0)
 		return 0;
-	return around->n[level] / (around->n[level] + learned_reads * around->n_reads[level]);
+	return around->n[level] /
+	       (around->n[level] + comm_parameter(COMM_P_reads) * around->n_reads[level]);
 }
 
 /*

@@ -2,20 +2,13 @@
 #include "own_reads.h"
 
 #include "hash.h"
-#include "terms.h"
+#include "model.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 enum { OWN_READS_BITS = 12 /* objects share places beyond that */ };
-
-/* Reads that what is before is worth: all objects' for one, nothing for all. */
-static const double own_reads_prior = 0.5;
-/* Most reads of all objects that count for one, 4 to 64: objects differ. */
-static const double own_reads_most = 16;
-/* The least coarse share to divide by. */
-static const double own_reads_floor = 0.02;
 
 struct own_sums {
 	float reads, seen, coarse;
@@ -64,10 +57,10 @@ static double own_reads_lean(const struct own_sums *sums, bool itself, double mo
 
 	if (sums->reads <= 0)
 		return factor;
-	mean = fmax(coarse / sums->reads, own_reads_floor);
+	mean = fmax(coarse / sums->reads, comm_parameter(COMM_P_own_floor));
 	scale = fmin(1, most / sums->reads);
-	return (scale * seen + own_reads_prior * factor * mean) /
-	       (scale * coarse + own_reads_prior * mean);
+	return (scale * seen + comm_parameter(COMM_P_own_prior) * factor * mean) /
+	       (scale * coarse + comm_parameter(COMM_P_own_prior) * mean);
 }
 
 double comm_own_reads_factor(const struct comm_own_reads *own, uint32_t object, bool itself)
@@ -76,7 +69,7 @@ double comm_own_reads_factor(const struct comm_own_reads *own, uint32_t object, 
 
 	if (comm_without(COMM_TERM_own_reads))
 		return 1;
-	factor = own_reads_lean(&own->all, itself, own_reads_most, 1);
+	factor = own_reads_lean(&own->all, itself, comm_parameter(COMM_P_own_most), 1);
 	return own_reads_lean(&own->object[own_reads_at(object)], itself, INFINITY, factor);
 }
 

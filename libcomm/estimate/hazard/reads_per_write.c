@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "reads_per_write.h"
 #include "hash.h"
+#include "model.h"
 
 #include <errno.h>
 #include <math.h>
@@ -12,11 +13,6 @@ enum {
 };
 
 static const float reads_per_write_bursts = 4096; /* forget by halves from there on */
-static const double reads_per_write_prior =
-	2048; /* bursts that all readers together are worth to one */
-static const double reads_per_write_sd =
-	0.35; /* of the log of what the model of time is wrong by */
-static const double reads_per_write_else = 0.1; /* density of other ratios, per unit of log */
 
 struct comm_reads_per_write {
 	struct comm_reads_per_write_count count[1 << READS_PER_WRITE_BITS];
@@ -73,7 +69,7 @@ comm_reads_per_write_of(const struct comm_reads_per_write *reads_per_write, uint
 	double most = fmax(all->n_writes, all->n_reads);
 
 	if (most > 0)
-		reads_per_write_add(&ret, all, fmin(1, reads_per_write_prior / most));
+		reads_per_write_add(&ret, all, fmin(1, comm_parameter(COMM_P_ratio_prior) / most));
 	return ret;
 }
 
@@ -84,13 +80,13 @@ double comm_reads_per_write_ratio(const struct comm_reads_per_write_count *count
 
 double comm_reads_per_write_once(const struct comm_reads_per_write_count *count)
 {
-	double ratio = comm_reads_per_write_ratio(count), gap, variance, once;
+	double ratio = comm_reads_per_write_ratio(count), gap, variance, once,
+	       sd = comm_parameter(COMM_P_ratio_sd);
 
 	if (ratio <= 0 || count->n_writes < 1 || count->n_reads < 1)
 		return 0;
 	gap = log(ratio);
-	variance =
-		reads_per_write_sd * reads_per_write_sd + 1 / count->n_writes + 1 / count->n_reads;
+	variance = sd * sd + 1 / count->n_writes + 1 / count->n_reads;
 	once = exp(-gap * gap / (2 * variance)) / sqrt(2 * M_PI * variance);
-	return once / (once + reads_per_write_else);
+	return once / (once + comm_parameter(COMM_P_ratio_else));
 }

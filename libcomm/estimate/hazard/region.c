@@ -7,6 +7,7 @@
 
 #include "hash.h"
 #include "ids.h"
+#include "model.h"
 
 enum {
 	REGION_MIN = 4096,
@@ -15,8 +16,6 @@ enum {
 
 /* A thread that was once seen to write stays known until it is evicted. */
 static const float region_floor = 0.25f;
-
-static const double region_prior = 8; /* data that the region above is worth */
 
 struct comm_regions {
 	struct comm_region *region; /* [1, n_regions) in use or free */
@@ -203,7 +202,7 @@ void comm_region_wrote(struct comm_regions *regions, uint32_t line, uint8_t mask
 double comm_region_found(const struct comm_regions *regions, uint32_t region)
 {
 	uint32_t chain[COMM_REGION_LEVELS], depth = 0;
-	double mean = 1;
+	double mean = 1, prior = comm_parameter(COMM_P_region_prior);
 
 	for (uint32_t at = region; at; at = regions->region[at].parent)
 		chain[depth++] = at;
@@ -211,7 +210,7 @@ double comm_region_found(const struct comm_regions *regions, uint32_t region)
 		const struct comm_region *r = &regions->region[chain[--depth]];
 
 		if (r->level > COMM_REGION_LINE)
-			mean = (r->n_written + region_prior * mean) / (r->n_data + region_prior);
+			mean = (r->n_written + prior * mean) / (r->n_data + prior);
 	}
 	return mean > 1 ? 1 - 1 / mean : 0;
 }

@@ -2,7 +2,7 @@
 #include "seat.h"
 
 #include "ids.h"
-#include "terms.h"
+#include "model.h"
 
 #include <errno.h>
 #include <math.h>
@@ -13,12 +13,6 @@ enum {
 	SEATS_LEFT = 256, /* that wait for a thread, the latest of them */
 	SEAT_HAD = 8,	  /* threads of a seat that are remembered */
 };
-
-/*
- * Bursts that what is known of all threads is worth beside a thread's own: memory that the threads of a role
- * use in turns is each one's own.  docs/method/accuracy.md has what others give.
- */
-static const double seat_bursts = 32;
 
 struct seat_thread {
 	uint32_t thread; /* COMM_ID_OTHER: none */
@@ -185,7 +179,8 @@ static double own_chance(struct comm_seats *seats, uint32_t reader, uint32_t wri
 
 	if (!r || !w || !r->succeeds || r->role != w->role || r->initial != w->initial)
 		return 0;
-	return seat_bursts / (seat_bursts + r->n_bursts);
+	return comm_parameter(COMM_P_seat_bursts) /
+	       (comm_parameter(COMM_P_seat_bursts) + r->n_bursts);
 }
 
 static void add_part(struct comm_seat_part *part, uint32_t *n, uint32_t thread, uint32_t role,

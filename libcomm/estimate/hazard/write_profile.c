@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "write_profile.h"
 #include "hash.h"
-#include "terms.h"
+#include "model.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,11 +11,6 @@ enum {
 	WRITE_PROFILE_OBJECTS = 4096, /* objects share places beyond that */
 };
 
-static const double write_profile_recent = 0.9; /* ten bursts */
-
-static const double write_profile_written_mean = 0.9; /* where nothing is known of an object */
-static const double write_profile_written_prior = 4;
-static const double write_profile_written_most = 0.98;
 static const float write_profile_reads = 4096; /* forget by halves from there on */
 
 /*
@@ -278,6 +273,7 @@ void comm_write_profile_activity(struct comm_write_profile *profile, struct comm
 {
 	struct comm_write_profile *p = profile;
 	struct comm_window_write *w = comm_window_writes(window, b);
+	double recent = comm_parameter(COMM_P_recent);
 
 	p->pass++;
 	for (uint32_t j = 0; j < b->n_writes; j++, w++) {
@@ -290,10 +286,9 @@ void comm_write_profile_activity(struct comm_write_profile *profile, struct comm
 			if (a->pass != p->pass) {
 				double gap = now_ns - (a->last_ns >= 0 ? a->last_ns : start_ns);
 
-				a->recent_n = (float)(a->recent_n * write_profile_recent + 1);
-				a->recent_weight *= (float)write_profile_recent;
-				a->recent_ns = (float)(a->recent_ns * write_profile_recent +
-						       (gap > 1 ? gap : 1));
+				a->recent_n = (float)(a->recent_n * recent + 1);
+				a->recent_weight *= (float)recent;
+				a->recent_ns = (float)(a->recent_ns * recent + (gap > 1 ? gap : 1));
 				/* Until there are two bursts the time before the first stands for a gap. */
 				if (a->longest_ns <= 0)
 					a->longest_ns = (float)(a->last_ns < 0 ? -gap : gap);
@@ -323,8 +318,8 @@ void comm_write_profile_read(struct comm_write_profile *profile, uint32_t object
 double comm_write_profile_written(const struct comm_write_profile *profile, uint32_t object)
 {
 	const struct written *k = written_of(profile, object);
-	double written = (k->seen + write_profile_written_prior * write_profile_written_mean) /
-			 (k->due + write_profile_written_prior);
+	double prior = comm_parameter(COMM_P_written_prior);
+	double written = (k->seen + prior * comm_parameter(COMM_P_written_mean)) / (k->due + prior);
 
-	return written < write_profile_written_most ? written : write_profile_written_most;
+	return fmin(written, comm_parameter(COMM_P_written_most));
 }
