@@ -42,8 +42,8 @@ room = $(or $(patsubst %/,%,$(patsubst libcomm/%,%,$(dir $<))),engine)
 quote_rooms = $(addprefix -iquote libcomm/,$(1))
 INC_libcomm = $(call quote_rooms,$(USES_$(room))) $(MORE_$(room))
 DAEMON_ROOMS := daemon daemon/source daemon/companion
-INC_daemon := -iquote libcomm $(call quote_rooms,$(filter-out report%,$(ROOMS))) -Iinclude $(DAEMON_ROOMS:%=-iquote %) -iquote bpf -isystem $(O)/bpf -Ikmod/uapi -idirafter kmod -idirafter exact
-INC_ctl := -Iinclude -iquote ctl -iquote ctl/form -iquote ctl/html -iquote ctl/graph -iquote ctl/serve
+INC_daemon := -iquote libcomm $(call quote_rooms,$(filter-out report%,$(ROOMS))) -Iinclude $(DAEMON_ROOMS:%=-iquote %) -iquote cli -iquote bpf -isystem $(O)/bpf -Ikmod/uapi -idirafter kmod -idirafter exact
+INC_ctl := -Iinclude -iquote cli -iquote ctl -iquote ctl/form -iquote ctl/html -iquote ctl/graph -iquote ctl/serve
 INC_tests := -iquote libcomm $(call quote_rooms,$(ROOMS)) -Iinclude -iquote tests -idirafter exact -idirafter alloc
 LIBS_daemon := -lbpf -lpfm -lcap
 LIBS_tests := -lcmocka
@@ -52,8 +52,10 @@ LIBS_libcomm := -lseccomp -lsqlite3 -lZydis -ldw -lelf -lz -lzstd -llzma -libert
 LIBCOMM_C := $(wildcard libcomm/*.c $(ROOMS:%=libcomm/%/*.c))
 LIBCOMM_O := $(LIBCOMM_C:%.c=$(O)/%.o)
 LIBRARY_O := $(patsubst %.c,$(O)/%.o,$(wildcard $(LIBRARY_ROOMS:%=libcomm/%/*.c)))
-DAEMON_O := $(patsubst %.c,$(O)/%.o,$(wildcard $(DAEMON_ROOMS:%=%/*.c)))
-CTL_O := $(patsubst %.c,$(O)/%.o,$(wildcard ctl/*.c ctl/form/*.c ctl/html/*.c ctl/graph/*.c ctl/serve/*.c)) $(O)/ctl/html/asset.o
+# What both programs ask of a command line.
+CLI_O := $(patsubst %.c,$(O)/%.o,$(wildcard cli/*.c))
+DAEMON_O := $(patsubst %.c,$(O)/%.o,$(wildcard $(DAEMON_ROOMS:%=%/*.c))) $(CLI_O)
+CTL_O := $(patsubst %.c,$(O)/%.o,$(wildcard ctl/*.c ctl/form/*.c ctl/html/*.c ctl/graph/*.c ctl/serve/*.c)) $(O)/ctl/html/asset.o $(CLI_O)
 UNIT := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
 BENCH := $(patsubst %.c,$(O)/%,$(wildcard bench/bench_*.c))
 
@@ -114,6 +116,11 @@ $(O)/daemon/%.o: daemon/%.c $(SKEL)
 $(O)/commd: $(DAEMON_O) $(O)/kmod-user/reader.o $(O)/libcomm.a
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(LF) $^ -o $@ $(LIBS_daemon) $(LIBS_libcomm) -lpthread
+
+$(O)/cli/%.o: cli/%.c
+	@mkdir -p $(@D)
+	$(say) CC $@
+	$(Q)$(CC) $(CFLAGS) $(CF) -c $< -o $@
 
 $(O)/ctl/%.o: ctl/%.c
 	@mkdir -p $(@D)

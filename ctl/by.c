@@ -50,7 +50,7 @@ static void check(struct argp_state *state, const char *arg)
 		n = strcspn(at, ",");
 		if (!is_grouping(at, n)) {
 			snprintf(part, sizeof(part), "%.*s", (int)n, at);
-			ctl_choice_error(state, "grouping", part, names);
+			comm_choice_error(state, "grouping", part, names);
 		}
 		if (!at[n])
 			return;

@@ -80,7 +80,7 @@ static int run(const struct command *command, int argc, char **argv)
 
 static int unknown(const char *name)
 {
-	char names[MAIN_NAMES] = "", near[CTL_CHOICE];
+	char names[MAIN_NAMES] = "", near[COMM_CHOICE];
 
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s, ",
@@ -88,7 +88,7 @@ static int unknown(const char *name)
 	fprintf(stderr, "commctl: there is no command '%s'; the commands are %shelp", name, names);
 	for (char *comma = strchr(names, ','); comma; comma = strchr(comma, ','))
 		*comma = ' ';
-	if (ctl_choice_near(name, names, near))
+	if (comm_choice_near(name, names, near))
 		fprintf(stderr, "; did you mean %s?", near);
 	fprintf(stderr, "\n");
 	return CTL_USAGE;

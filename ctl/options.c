@@ -94,7 +94,7 @@ static void parse_form(struct argp_state *state, const char *arg, const char *fo
 	while (n = strcspn(name, " "), n && (strlen(arg) != n || strncmp(name, arg, n) != 0))
 		name += n + strspn(name + n, " ");
 	if (!n)
-		ctl_choice_error(state, "form", arg, forms);
+		comm_choice_error(state, "form", arg, forms);
 	ctl_options_set_form(state, arg);
 }
 
@@ -217,5 +217,5 @@ void ctl_options_parse(const struct argp *argp, const char *forms, int argc, cha
 	whole.parser = parse;
 	options->own = argp->parser;
 	options->forms = forms;
-	ctl_choice_parse(&whole, argc, argv, options);
+	comm_choice_parse(&whole, argc, argv, 0, options);
 }

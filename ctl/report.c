@@ -99,7 +99,7 @@ static void set_order(struct argp_state *state, const char *name)
 	while (order < CTL_TOTALS_ORDERS && strcmp(ctl_totals_orders[order], name) != 0)
 		order++;
 	if (order == CTL_TOTALS_ORDERS)
-		ctl_choice_error(state, "order", name, "both written read ratio");
+		comm_choice_error(state, "order", name, "both written read ratio");
 	options->order = order;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "choice.h"
 #include "config_file.h"
 #include "control.h"
 #include "ids.h"
@@ -234,14 +235,18 @@ static void want_pid(struct argp_state *state, const char *text, struct comm_opt
 static void want_source(struct argp_state *state, char *text, struct comm_options *opt)
 {
 	char *colon = strchr(text, ':');
-	char names[NAMES_BYTES];
+	char names[NAMES_BYTES], plain[NAMES_BYTES], near[COMM_CHOICE];
 
 	if (colon)
 		*colon = '\0';
 	opt->source = comm_source_find(text);
 	opt->source_arg = colon ? colon + 1 : "";
 	comm_source_names(names, sizeof(names));
-	if (!opt->source)
+	if (!opt->source &&
+	    comm_choice_near(text, comm_source_plain_names(plain, sizeof(plain)), near))
+		wrong(state, "there is no source '%s': --source wants %s; did you mean %s?", text,
+		      names, near);
+	else if (!opt->source)
 		wrong(state, "there is no source '%s': --source wants %s", text, names);
 	else if (opt->source->needs_arg && !*opt->source_arg)
 		wrong(state, "--source %s wants %s:%s", text, text, opt->source->arg);
@@ -615,7 +620,7 @@ void comm_options_parse(int argc, char **argv, struct comm_options *ret)
 		.detail_ns = 1800ull * 1000000000,
 	};
 	argp_err_exit_status = 2;
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, ret);
+	comm_choice_parse(&argp, argc, argv, ARGP_IN_ORDER, ret);
 	if (!(ret->rate_hz > 0) && !(ret->overhead > 0))
 		ret->overhead = 0.01;
 }

@@ -65,6 +65,15 @@ void comm_source_names(char *ret, size_t size)
 	}
 }
 
+const char *comm_source_plain_names(char *ret, size_t size)
+{
+	size_t n = (size_t)snprintf(ret, size, "%s", comm_source_auto.name);
+
+	for (const struct comm_source *const *s = comm_sources; *s && n < size; s++)
+		n += (size_t)snprintf(ret + n, size - n, " %s", (*s)->name);
+	return ret;
+}
+
 /* Could "auto" take it?  In the first pass over the table: for its precise samples. */
 static int probe(const struct comm_source *source, bool precise, char **why)
 {

@@ -59,6 +59,8 @@ extern const struct comm_source *const comm_sources[];
 const struct comm_source *comm_source_find(const char *name);
 /* All names that --source takes, "auto, bpf, kmod[:precise], ... or replay:FILE"; cut to size. */
 void comm_source_names(char *ret, size_t size);
+/* The same without what follows them, "auto bpf kmod ..."; returns ret. */
+const char *comm_source_plain_names(char *ret, size_t size);
 /*
  * The first with a sampler that can be used here, and *ret_arg, what to put behind its
  * colon ("": nothing): the first that samples accesses precisely, or else the first of

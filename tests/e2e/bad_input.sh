@@ -62,6 +62,9 @@ fi
 sentence "pid that is no number" 2 "'12x'" "$commd" --pid 12x --store "$db"
 sentence "itself is no target: none named" 2 'name one target' "$commd" --store "$db"
 sentence "unknown option" 2 "frobnicate" "$commd" --frobnicate
+sentence "a slip in an option" 2 "no option '--sorce'; did you mean --source\\?" "$commd" --sorce bpf -- true
+sentence "a slip in a source" 2 "no source 'bfp'.*; did you mean bpf\\?" "$commd" --source bfp -- true
+check "an option of the command is its own affair" grep -q "^ls: unrecognized option '--sorce'" <("$commd" -q --store "$db" ls --sorce 2>&1)
 sentence "unknown source" 2 "nosuch.*auto, bpf.*replay:FILE" "$commd" --pid $$ --source nosuch --store "$db"
 sentence "a source that takes nothing behind a colon" 2 "bpf takes nothing.*'precise'" "$commd" --pid $$ --source bpf:precise --store "$db"
 sentence "a replay of nothing" 2 'wants replay:FILE' "$commd" --source replay --store "$db"

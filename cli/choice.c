@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ctl.h"
-
 enum { CHOICE_NAMES = 4096 };
 
 static int least(int a, int b)
@@ -17,7 +15,7 @@ static int least(int a, int b)
 /* Letters to add, leave out, change or swap with the next: optimal string alignment distance. */
 static int distance(const char *a, size_t n, const char *b, size_t m)
 {
-	int row[3][CTL_CHOICE] = {0};
+	int row[3][COMM_CHOICE] = {0};
 
 	for (size_t j = 0; j <= m; j++)
 		row[0][j] = (int)j;
@@ -36,39 +34,39 @@ static int distance(const char *a, size_t n, const char *b, size_t m)
 	return row[n % 3][m];
 }
 
-bool ctl_choice_near(const char *word, const char *names, char ret[CTL_CHOICE])
+bool comm_choice_near(const char *word, const char *names, char ret[COMM_CHOICE])
 {
 	size_t n = strlen(word), size;
 	int best = n < 3 ? 1 : n < 6 ? 2 : 3;
 	bool found = false;
 
-	if (n < 2 || n >= CTL_CHOICE)
+	if (n < 2 || n >= COMM_CHOICE)
 		return false;
 	for (const char *name = names + strspn(names, " "); *name; name += strspn(name, " ")) {
 		int far;
 
 		size = strcspn(name, " ");
-		far = size >= CTL_CHOICE ? CTL_CHOICE : distance(word, n, name, size);
+		far = size >= COMM_CHOICE ? COMM_CHOICE : distance(word, n, name, size);
 		/* What is left out at its end is no slip. */
 		if (size > n && n >= 3 && !strncmp(name, word, n))
 			far = 1;
 		if (far < (int)size && far <= best && !(found && far == best)) {
 			best = far;
 			found = true;
-			snprintf(ret, CTL_CHOICE, "%.*s", (int)size, name);
+			snprintf(ret, COMM_CHOICE, "%.*s", (int)size, name);
 		}
 		name += size;
 	}
 	return found;
 }
 
-void ctl_choice_error(struct argp_state *state, const char *what, const char *word,
-		      const char *names)
+void comm_choice_error(struct argp_state *state, const char *what, const char *word,
+		       const char *names)
 {
-	char near[CTL_CHOICE];
+	char near[COMM_CHOICE];
 
 	names += strspn(names, " ");
-	if (ctl_choice_near(word, names, near))
+	if (comm_choice_near(word, names, near))
 		argp_error(state, "there is no %s '%s'; choose one of %s; did you mean %s?", what,
 			   word, names, near);
 	else
@@ -91,9 +89,9 @@ static bool is_option(const struct argp_option *option, const char *name, size_t
 }
 
 static bool nearest_option(const struct argp_option *option, const char *name, size_t n,
-			   char ret[CTL_CHOICE])
+			   char ret[COMM_CHOICE])
 {
-	char names[CHOICE_NAMES] = "", word[CTL_CHOICE];
+	char names[CHOICE_NAMES] = "", word[COMM_CHOICE];
 	size_t used = 0;
 
 	for (; option->name || option->key || option->doc || option->group; option++)
@@ -101,8 +99,8 @@ static bool nearest_option(const struct argp_option *option, const char *name, s
 		    used + strlen(option->name) + 2 < sizeof(names))
 			used += (size_t)snprintf(names + used, sizeof(names) - used, " %s",
 						 option->name);
-	snprintf(word, sizeof(word), "%.*s", (int)(n < CTL_CHOICE ? n : CTL_CHOICE - 1), name);
-	return ctl_choice_near(word, names, ret);
+	snprintf(word, sizeof(word), "%.*s", (int)(n < COMM_CHOICE ? n : COMM_CHOICE - 1), name);
+	return comm_choice_near(word, names, ret);
 }
 
 /* What follows an option may be its value, whatever it begins with. */
@@ -120,13 +118,15 @@ static bool takes_value(const struct argp_option *option, const char *arg)
 	return false;
 }
 
-void ctl_choice_parse(const struct argp *argp, int argc, char **argv, void *input)
+void comm_choice_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
 {
-	char near[CTL_CHOICE];
+	char near[COMM_CHOICE];
 
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
 		size_t n = strcspn(argv[i], "=");
 
+		if (flags & ARGP_IN_ORDER && argv[i][0] != '-')
+			break;
 		if (takes_value(argp->options, argv[i])) {
 			i++;
 			continue;
@@ -139,7 +139,7 @@ void ctl_choice_parse(const struct argp *argp, int argc, char **argv, void *inpu
 			"%s: there is no option '%.*s'; did you mean --%s?\n"
 			"Try `%s --help' or `%s --usage' for more information.\n",
 			argv[0], (int)n, argv[i], near, argv[0], argv[0]);
-		exit(CTL_USAGE);
+		exit(argp_err_exit_status);
 	}
-	argp_parse(argp, argc, argv, 0, NULL, input);
+	argp_parse(argp, argc, argv, flags, NULL, input);
 }
