@@ -304,7 +304,7 @@ static void print_foot(const struct ctl_term *term, const struct ctl_advice *adv
 
 	n += (size_t)snprintf(
 		line + n, sizeof(line) - n,
-		"This rests on the %zu flow%s that the run states, %s of the bytes "
+		"This rests on the %zu flow%s that the run confirms, %s of the bytes "
 		"seen between %s%s.",
 		graph->n_stated, graph->n_stated == 1 ? "" : "s",
 		ctl_percent(seen, ctl_advice_covered(advise)), advise->report->by->title,

@@ -556,6 +556,13 @@ static void tell_unknown(struct overview *o)
 	}
 }
 
+/* What a run that confirms nothing calls for. */
+static void say_more(struct overview *o, const char *more)
+{
+	say(o, more);
+	say(o, "or run it anew: commd --source exact -- PROGRAM counts every access");
+}
+
 static void tell_next(struct overview *o, bool stated, size_t falsely)
 {
 	title(o, "NEXT");
@@ -568,9 +575,9 @@ static void tell_next(struct overview *o, bool stated, size_t falsely)
 	else if (is_idle(o->older))
 		say(o, "put it under its usual load, or run for longer");
 	else if (o->older->n_blocks < COMM_RESOLVED_SLICES)
-		say(o, "run for longer, or with a shorter --slice");
+		say_more(o, "run for longer, or with a shorter --slice");
 	else
-		say(o, "run for longer, or with a higher --overhead");
+		say_more(o, "run for longer, or with a higher --overhead");
 }
 
 static void tell_next_of_survey(struct overview *o, size_t falsely)
@@ -585,7 +592,7 @@ static void tell_next_of_survey(struct overview *o, size_t falsely)
 	else if (tells_flows(o))
 		say(o, "commctl report --fresh --by function,object shows what they go through");
 	else
-		say(o, "run for longer, or with a higher --overhead");
+		say_more(o, "run for longer, or with a higher --overhead");
 }
 
 double ctl_overview_stated(const struct comm_report *report)

@@ -353,7 +353,7 @@ static int read_file(struct work *work, const char *path)
 		code = fail(work, -EIO, "cannot read %s: %s", path, strerror(errno));
 	fclose(file);
 	if (!code && !placed)
-		code = fail(work, -EINVAL, "%s places no thread that the run states a flow of",
+		code = fail(work, -EINVAL, "%s places no thread that the run confirms a flow of",
 			    path);
 	return code;
 }

@@ -568,29 +568,28 @@ static void print_reading(const struct ctl_term *term, const struct comm_query *
 			 "and so is the order in which threads took turns.");
 		return;
 	}
-	snprintf(
-		line, sizeof(line),
-		"%s %sIntervals of %.0f %% hold sampling noise, what the "
-		"run's own parts differ by, and %s. All rates may be wrong by one and the same "
-		"factor, "
-		"%.2f, which shares do not have; small or rare flows may be missing "
-		"altogether.%s",
-		query->fresh ? "Seen in windows on words that change soon, drawn at random: who "
-			       "writes them last before they are read."
-			     : "Estimates from samples.",
-		query->resolved
-			? "Stated is what both halves of the run confirm, and whose share or bytes "
-			  "are known to 3 to 1. "
-			: "",
-		report->confidence * 100,
-		query->fresh ? "how long code takes for what it reads"
-			     : "doubts about who wrote what was read",
-		report->factor,
-		has_unresolved ? " A ? marks what is not confirmed: fewer than 5 bursts in 4 "
-				 "slices behind it, "
-				 "halves of the run that differ, or neither its share nor its "
-				 "bytes known to 3 to 1."
-			       : "");
+	snprintf(line, sizeof(line),
+		 "%s %sIntervals of %.0f %% hold sampling noise, what the "
+		 "run's own parts differ by, and %s. All rates may be wrong by one and the same "
+		 "factor, "
+		 "%.2f, which shares do not have; small or rare flows may be missing "
+		 "altogether.%s",
+		 query->fresh ? "Seen in windows on words that change soon, drawn at random: who "
+				"writes them last before they are read."
+			      : "Estimates from samples.",
+		 query->resolved ? "Confirmed is what both halves of the run agree on, and whose "
+				   "share or bytes "
+				   "are known to 3 to 1. "
+				 : "",
+		 report->confidence * 100,
+		 query->fresh ? "how long code takes for what it reads"
+			      : "doubts about who wrote what was read",
+		 report->factor,
+		 has_unresolved ? " A ? marks what is not confirmed: fewer than 5 bursts in 4 "
+				  "slices behind it, "
+				  "halves of the run that differ, or neither its share nor its "
+				  "bytes known to 3 to 1."
+				: "");
 	ctl_wrap(term, 0, 0, line);
 	if (ctl_table_has_origins(report))
 		ctl_wrap(term, 0, 0,

@@ -120,7 +120,7 @@ sentence "no such topology" 1 'line 2: not as "lscpu' --store "$dir/pairs.db" --
 sentence "no CPUs left" 1 'none of the CPUs' "${pairs[@]}" --cpus 40
 sentence "no placement" 1 'cannot read .*none' "${pairs[@]}" --placement "$dir/none"
 sentence "no such placement" 1 'line 1: it wants a list' "${pairs[@]}" --placement "$dir/two"
-sentence "a placement of others" 1 'no thread that the run states' "${pairs[@]}" --placement <(echo '0 nobody')
+sentence "a placement of others" 1 'no thread that the run confirms' "${pairs[@]}" --placement <(echo '0 nobody')
 sentence "too many parts" 2 'there are 2 NUMA nodes' "${pairs[@]}" --parts 3
 for bad in '--by function' '--over socket' '--parts 0' '--cpus 1-' '--as xml' '--run 0' '--to 0' 'extra'; do
   # shellcheck disable=SC2086

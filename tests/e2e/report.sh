@@ -38,6 +38,7 @@ for class in '!=' '='; do
 	expect 0 "$ctl" report --store one_read.db
 	says stdout '^WAITING  *too few reads were drawn (1) to say how many wait$'
 	says stdout '^NEXT  *run for longer'
+	says stdout '^  *or run it anew: commd --source exact -- PROGRAM'
 done
 # Why nobody is named who writes
 sqlite3 survey.db "INSERT INTO loss SELECT run, id, 'windows_off_ms', 900 FROM slice LIMIT 1" || exit 1
