@@ -135,6 +135,20 @@ else
   skip "an exact run has its tool" "valgrind is not installed"
 fi
 
+# What Debian's testers run on installed packages, here on those in the root
+mkdir "$dir/tester"
+for test in $(sed -n 's/^Tests: //p' packaging/debian/tests/control); do
+  rm -rf "$dir"/tester/*
+  env PATH="$root/usr/bin:$PATH" LD_LIBRARY_PATH="$root/$lib" PYTHONPATH="$root/usr/lib/python3/dist-packages" PYTHONDONTWRITEBYTECODE=1 \
+    PKG_CONFIG_PATH="$root/$lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$root" AUTOPKGTEST_TMP="$dir/tester" \
+    timeout 300 "packaging/debian/tests/$test" >"$dir/out" 2>&1
+  case $? in
+  0) ok "autopkgtest: $test" ;;
+  77) skip "autopkgtest: $test" "$(tail -n 1 "$dir/out")" ;;
+  *) not_ok "autopkgtest: $test" "$(cat "$dir/out")" ;;
+  esac
+done
+
 for package in "${packages[@]}"; do
   dpkg-deb -R "$(deb "$package")" "$dir/again" && sed -i "s/$revision/$version-0commprof2/" "$dir/again/DEBIAN/control" &&
     dpkg-deb -b "$dir/again" "$dir/$package.deb" >"$dir/out" && rm -r "$dir/again"
