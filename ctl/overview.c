@@ -10,14 +10,12 @@
 
 #include "cacheline_words.h"
 #include "number.h"
+#include "overview_survey.h"
 #include "overview_words.h"
 #include "table.h"
 #include "term.h"
 
 enum {
-	OVERVIEW_WAITING = 4,
-	OVERVIEW_LOOKED_AT = 10, /* reads without which a share says nothing */
-	OVERVIEW_FRESH = 3,
 	OVERVIEW_FLOWS = 6,
 	OVERVIEW_OLDER = 3,
 	OVERVIEW_OBJECTS = 3,
@@ -34,7 +32,6 @@ struct overview {
 	struct comm_reader *reader;
 	const struct comm_query *query;
 	struct ctl_overview *to;
-	const char *title; /* of the next line */
 	/* Survey by role; by role, function and object; flows of fresh data by these. */
 	struct comm_report *roles, *places, *threads, *functions;
 	struct comm_report *older;   /* what the estimator says, by thread or by role */
@@ -66,30 +63,6 @@ static int make(struct overview *o, const char *by, bool fresh, bool across,
 	return comm_reader_report(o->reader, &query, ret, err);
 }
 
-static void title(struct overview *o, const char *text)
-{
-	o->title = text;
-}
-
-/* share: "" for a sentence. */
-static void add(struct overview *o, const char *share, const char *text)
-{
-	struct ctl_overview_line *line;
-
-	if (o->to->n == CTL_OVERVIEW_LINES)
-		return;
-	line = &o->to->line[o->to->n++];
-	line->title = o->title;
-	snprintf(line->share, sizeof(line->share), "%s", share);
-	snprintf(line->text, sizeof(line->text), "%s", text);
-	o->title = "";
-}
-
-static void say(struct overview *o, const char *text)
-{
-	add(o, "", text);
-}
-
 static void tell_head(struct overview *o)
 {
 	const struct comm_report *report = o->older;
@@ -114,131 +87,16 @@ static void tell_head(struct overview *o)
 
 		snprintf(line, sizeof(line), "sampling was enabled for %s of these %s",
 			 ctl_duration(on, report->enabled_ns), ctl_duration(all, range_ns));
-		title(o, "NOTE");
-		say(o, line);
+		ctl_overview_title(o->to, "NOTE");
+		ctl_overview_say(o->to, line);
 	}
 	if (run->state == COMM_RUN_UNFINISHED) {
-		title(o, "NOTE");
-		say(o, "its daemon was killed: the last slice is missing");
+		ctl_overview_title(o->to, "NOTE");
+		ctl_overview_say(o->to, "its daemon was killed: the last slice is missing");
 	}
 }
 
-/* Rows by what they wait for, the most first. */
-static int order_waiting(const void *pa, const void *pb)
-{
-	const struct comm_report_census *const *a = pa, *const *b = pb;
-
-	return ((*a)->waiting < (*b)->waiting) - ((*a)->waiting > (*b)->waiting);
-}
-
-static double fresh_of(const struct comm_report_census *row)
-{
-	return row->fresh[CTL_LAG_1S] * row->share;
-}
-
-static int order_fresh(const void *pa, const void *pb)
-{
-	const struct comm_report_census *const *a = pa, *const *b = pb;
-	double x = fresh_of(*a), y = fresh_of(*b);
-
-	return (x < y) - (x > y);
-}
-
-/* The census' rows of nodes, in that order; *ret_n of them.  NULL: no memory. */
-static const struct comm_report_census **
-sorted(const struct comm_report *report, int (*order)(const void *, const void *), size_t *ret_n)
-{
-	const struct comm_report_census **rows = calloc(report->n_census + 1, sizeof(*rows));
-
-	*ret_n = 0;
-	for (size_t i = 1; rows && i < report->n_census; i++)
-		rows[(*ret_n)++] = comm_report_census_at(report, i);
-	if (rows)
-		qsort(rows, *ret_n, sizeof(*rows), order);
-	return rows;
-}
-
-static void tell_waiting(struct overview *o)
-{
-	const struct comm_report_census *all = comm_report_census_at(o->places, 0);
-	const struct comm_report_census **rows;
-	char share[CTL_OVERVIEW_SHARE + 1], line[CTL_OVERVIEW_LINE];
-	size_t n, shown = 0;
-
-	title(o, "WAITING");
-	if (all->reads < OVERVIEW_LOOKED_AT) {
-		snprintf(line, sizeof(line),
-			 "too few reads were drawn (%" PRIu64 ") to say how many wait", all->reads);
-		say(o, line);
-		return;
-	}
-	if (all->waiting_low < CTL_OVERVIEW_LEAST) {
-		snprintf(line, sizeof(line), "under %.0f %% of the reads are of loops that wait",
-			 fmax(1, ceil(100 * all->waiting_high)));
-		say(o, line);
-		return;
-	}
-	snprintf(line, sizeof(line), "%s of all reads are of loops that wait",
-		 ctl_overview_share_text(share, all->waiting, all->waiting_low, all->waiting_high));
-	say(o, line);
-	rows = sorted(o->places, order_waiting, &n);
-	for (size_t i = 0; i < n && shown < OVERVIEW_WAITING; i++) {
-		if (rows[i]->waiting_low < CTL_OVERVIEW_LEAST)
-			break;
-		ctl_overview_share_text(share, rows[i]->waiting, rows[i]->waiting_low,
-					rows[i]->waiting_high);
-		ctl_overview_place_text(line, o->places, rows[i]->node, "polls");
-		add(o, share, line);
-		shown++;
-	}
-	free(rows);
-}
-
-static void tell_fresh(struct overview *o)
-{
-	const struct comm_report_census *all = comm_report_census_at(o->places, 0);
-	const struct comm_report_census **rows;
-	char share[CTL_OVERVIEW_SHARE + 1], line[CTL_OVERVIEW_LINE] = "";
-	uint64_t looked_at = all->reads - all->waiting_reads;
-	size_t n, shown = 0;
-	bool some;
-
-	title(o, "FRESH");
-	snprintf(line, sizeof(line), "of what is read besides, ");
-	some = ctl_overview_add_lag(line, sizeof(line), "", all, CTL_LAG_10MS, "10 ms");
-	some |= ctl_overview_add_lag(line, sizeof(line), some ? ", " : "", all, CTL_LAG_1S, "1 s");
-	some |= ctl_overview_add_lag(line, sizeof(line), some ? ", " : "", all, CTL_LAG_10S,
-				     "10 s");
-	if (!some || looked_at < OVERVIEW_LOOKED_AT) {
-		snprintf(line, sizeof(line),
-			 "too few reads were drawn (%" PRIu64 ") to say how soon data changes",
-			 looked_at);
-		say(o, line);
-		return;
-	}
-	/* Where hardly anything changes it may yet be written all the time. */
-	snprintf(line + strlen(line), sizeof(line) - strlen(line), " changes its value%s",
-		 all->fresh_low[CTL_LAG_10S] < CTL_OVERVIEW_LEAST
-			 ? "; what is written again as it was does not"
-			 : "");
-	say(o, line);
-	rows = sorted(o->places, order_fresh, &n);
-	for (size_t i = 0; i < n && shown < OVERVIEW_FRESH; i++) {
-		double low = rows[i]->share_low * rows[i]->fresh_low[CTL_LAG_1S];
-
-		if (low < CTL_OVERVIEW_LEAST)
-			continue;
-		ctl_overview_share_text(share, rows[i]->share, rows[i]->share_low,
-					rows[i]->share_high);
-		ctl_overview_place_text(line, o->places, rows[i]->node, "reads");
-		ctl_overview_add_lag(line, sizeof(line), "; ", rows[i], CTL_LAG_1S, "1 s");
-		add(o, share, line);
-		shown++;
-	}
-	free(rows);
-}
-
-static const struct comm_report_part *part_named(const struct comm_report *report, const char *name)
+const struct comm_report_part *ctl_overview_part(const struct comm_report *report, const char *name)
 {
 	const struct comm_report_part *part = NULL;
 
@@ -254,88 +112,11 @@ static const struct comm_report_part *part_named(const struct comm_report *repor
  */
 void ctl_overview_crossing(const struct comm_report *threads, double *ret_low, double *ret_high)
 {
-	const struct comm_report_part *others = part_named(threads, "others");
-	const struct comm_report_part *unseen = part_named(threads, "unseen");
+	const struct comm_report_part *others = ctl_overview_part(threads, "others");
+	const struct comm_report_part *unseen = ctl_overview_part(threads, "unseen");
 
 	*ret_low = others->share_low;
 	*ret_high = fmin(1, others->share_high + unseen->share);
-}
-
-/* A row of a few windows says what happened to a few words, not what a program does. */
-static bool is_told(const struct comm_report_edge *edge)
-{
-	return edge->share_low >= CTL_OVERVIEW_LEAST && edge->samples >= OVERVIEW_LOOKED_AT;
-}
-
-static bool tells_flows(const struct overview *o)
-{
-	for (size_t i = 0; o->threads->windows && i < o->functions->n_edges; i++)
-		if (is_told(comm_report_edge_at(o->functions, i)))
-			return true;
-	return false;
-}
-
-static bool has_lost(const struct comm_report *report, const char *cause)
-{
-	for (size_t i = 0; i < report->n_losses; i++)
-		if (!strcmp(comm_report_loss_at(report, i)->cause, cause))
-			return true;
-	return false;
-}
-
-static void tell_flows(struct overview *o)
-{
-	char share[CTL_OVERVIEW_SHARE + 1], line[CTL_OVERVIEW_LINE], windows[CTL_NUMBER];
-	double low, high;
-	size_t shown = 0;
-
-	title(o, "FEEDS");
-	if (has_lost(o->threads, "windows_off_ms") && !tells_flows(o)) {
-		say(o, "who writes fresh data is not known: threads leave CPUs so often that a "
-		       "look each time costs more than --overhead has for it");
-		return;
-	}
-	if (!o->threads->windows) {
-		say(o, "no window was opened on fresh data: who writes it is not known");
-		return;
-	}
-	ctl_overview_crossing(o->threads, &low, &high);
-	snprintf(windows, sizeof(windows), "%" PRIu64 " window%s", o->threads->windows,
-		 o->threads->windows == 1 ? "" : "s");
-	if (o->threads->windows < OVERVIEW_LOOKED_AT) {
-		snprintf(line, sizeof(line), "%s on fresh data: too few to tell who writes it",
-			 windows);
-		say(o, line);
-		return;
-	}
-	if (high < CTL_OVERVIEW_LEAST)
-		snprintf(line, sizeof(line),
-			 "of what changes soon, under %.1f %% comes from another thread (%s)",
-			 fmax(0.1, 100 * high), windows);
-	else if (low < CTL_OVERVIEW_LEAST && high > 1 - CTL_OVERVIEW_LEAST)
-		snprintf(line, sizeof(line),
-			 "how much of what changes soon comes from another thread is not "
-			 "known (%s)%s",
-			 windows, tells_flows(o) ? "; of what does:" : "");
-	else
-		snprintf(line, sizeof(line),
-			 "of what changes soon, %.0f to %.0f %% comes from another thread "
-			 "(%s)%s",
-			 floor(100 * low), ceil(100 * high), windows,
-			 tells_flows(o) ? "; of what does:" : "");
-	say(o, line);
-	for (size_t i = 0;
-	     high >= CTL_OVERVIEW_LEAST && i < o->functions->n_edges && shown < OVERVIEW_FLOWS;
-	     i++) {
-		const struct comm_report_edge *edge = comm_report_edge_at(o->functions, i);
-
-		if (!is_told(edge))
-			continue;
-		ctl_overview_share_text(share, edge->share, edge->share_low, edge->share_high);
-		ctl_overview_flow_text(line, o->functions, edge);
-		add(o, share, line);
-		shown++;
-	}
 }
 
 /*
@@ -360,9 +141,10 @@ static size_t add_flows(struct overview *o, size_t most, bool across)
 			snprintf(line, sizeof(line), "threads of %s, from one to another", from);
 		else
 			snprintf(line, sizeof(line), "%s > %s", from, to);
-		add(o,
-		    ctl_overview_share_text(share, edge->share, edge->share_low, edge->share_high),
-		    line);
+		ctl_overview_add(o->to,
+				 ctl_overview_share_text(share, edge->share, edge->share_low,
+							 edge->share_high),
+				 line);
 		shown++;
 	}
 	return shown;
@@ -376,8 +158,9 @@ static void tell_older(struct overview *o)
 
 		if (!edge->resolved || edge->from == edge->to || edge->share < least_flow)
 			continue;
-		title(o, "OLDER");
-		say(o, "of all data that crosses threads, older included, as estimated:");
+		ctl_overview_title(o->to, "OLDER");
+		ctl_overview_say(o->to,
+				 "of all data that crosses threads, older included, as estimated:");
 		add_flows(o, OVERVIEW_OLDER, true);
 		return;
 	}
@@ -385,16 +168,16 @@ static void tell_older(struct overview *o)
 
 static void tell_polled(struct overview *o)
 {
-	const struct comm_report_part *polled = part_named(o->older, "polled");
+	const struct comm_report_part *polled = ctl_overview_part(o->older, "polled");
 	char share[CTL_OVERVIEW_SHARE + 1], line[CTL_OVERVIEW_LINE];
 
 	if (polled->share_low < CTL_OVERVIEW_LEAST)
 		return;
-	title(o, "WAITING");
+	ctl_overview_title(o->to, "WAITING");
 	snprintf(line, sizeof(line), "%s of what is read is read in loops that wait",
 		 ctl_overview_share_text(share, polled->share, polled->share_low,
 					 polled->share_high));
-	say(o, line);
+	ctl_overview_say(o->to, line);
 }
 
 /* Too little runs for any sampling to meet it. */
@@ -432,14 +215,14 @@ static void say_none(struct overview *o)
 			 report->n_edges == 1 ? "the only flow is" : "all flows together are",
 			 ctl_percent(share, report->total_bytes / fmax(report->read_bytes, 1)),
 			 ctl_percent(number, unseen / fmax(report->read_bytes, 1)));
-	say(o, line);
+	ctl_overview_say(o->to, line);
 }
 
 /* Who feeds whom, where nothing but the estimator can say it.  Whether anything is confirmed. */
 static bool tell_estimated(struct overview *o)
 {
 	const struct comm_report *report = o->older;
-	const struct comm_report_part *others = part_named(report, "others");
+	const struct comm_report_part *others = ctl_overview_part(report, "others");
 	const char *noun = report->by->across ? "thread" : report->by->noun;
 	char share[CTL_OVERVIEW_SHARE + 1], bytes[CTL_NUMBER], line[CTL_OVERVIEW_LINE];
 	size_t stated = 0, open = 0, shown;
@@ -452,7 +235,7 @@ static bool tell_estimated(struct overview *o)
 		open += !edge->resolved;
 		open_share += edge->resolved ? 0 : edge->share;
 	}
-	title(o, "FEEDS");
+	ctl_overview_title(o->to, "FEEDS");
 	if (!stated) {
 		say_none(o);
 		return false;
@@ -468,17 +251,17 @@ static bool tell_estimated(struct overview *o)
 		snprintf(line, sizeof(line),
 			 "how much of %s read comes from another %s is not known; of what does:",
 			 bytes, noun);
-	say(o, line);
+	ctl_overview_say(o->to, line);
 	shown = add_flows(o, OVERVIEW_FLOWS, false);
 	if (stated > shown) {
 		snprintf(line, sizeof(line), "and %zu smaller: --by %s", stated - shown,
 			 report->by->name);
-		say(o, line);
+		ctl_overview_say(o->to, line);
 	}
 	if (open) {
 		snprintf(line, sizeof(line), "%zu more, together %.0f %%, %s not confirmed (--all)",
 			 open, 100 * open_share, open == 1 ? "is" : "are");
-		say(o, line);
+		ctl_overview_say(o->to, line);
 	}
 	return true;
 }
@@ -490,13 +273,14 @@ static void tell_objects(struct overview *o)
 	char share[CTL_OVERVIEW_SHARE + 1], name[CTL_OVERVIEW_NAME];
 	size_t n = object ? ctl_table_objects_collect(&query, o->objects, object) : 0;
 
-	title(o, "THROUGH");
+	ctl_overview_title(o->to, "THROUGH");
 	for (size_t i = 0; i < n && i < OVERVIEW_OBJECTS; i++) {
 		if (!object[i].resolved || object[i].share < CTL_OVERVIEW_LEAST)
 			break;
 		snprintf(share, sizeof(share), "%.0f %%", 100 * object[i].share);
-		add(o, share,
-		    ctl_overview_name(name, comm_report_node_at(o->objects, object[i].node)));
+		ctl_overview_add(
+			o->to, share,
+			ctl_overview_name(name, comm_report_node_at(o->objects, object[i].node)));
 	}
 	free(object);
 }
@@ -520,20 +304,20 @@ static size_t tell_lines(struct overview *o)
 		return 0;
 	if (worst)
 		snprintf(where, sizeof(where), " (most in %s)", ctl_cacheline_name(name, worst));
-	title(o, "LINES");
+	ctl_overview_title(o->to, "LINES");
 	snprintf(line, sizeof(line),
 		 "%zu cache line%s from thread to thread, %zu by false sharing%s: commctl sharing",
 		 stated, stated == 1 ? " goes" : "s go", falsely, where);
-	say(o, line);
+	ctl_overview_say(o->to, line);
 	return falsely;
 }
 
 static void tell_unknown(struct overview *o)
 {
-	const struct comm_report_part *unseen = part_named(o->older, "unseen");
+	const struct comm_report_part *unseen = ctl_overview_part(o->older, "unseen");
 	char share[CTL_OVERVIEW_SHARE + 1], line[CTL_OVERVIEW_LINE];
 
-	title(o, "UNKNOWN");
+	ctl_overview_title(o->to, "UNKNOWN");
 	if (unseen->share >= CTL_OVERVIEW_LEAST) {
 		snprintf(line, sizeof(line), "%s of what is read %s",
 			 ctl_overview_share_text(share, unseen->share, unseen->share_low,
@@ -541,7 +325,7 @@ static void tell_unknown(struct overview *o)
 			 o->older->exact
 				 ? "the program never wrote: constants, files"
 				 : "nobody was seen to write: constants, files, older data");
-		say(o, line);
+		ctl_overview_say(o->to, line);
 	}
 	for (size_t i = 0; i < o->older->n_losses; i++) {
 		const struct comm_report_loss *loss = comm_report_loss_at(o->older, i);
@@ -552,47 +336,29 @@ static void tell_unknown(struct overview *o)
 		snprintf(line, sizeof(line),
 			 "%.0f %% of the samples met 32-bit code, which is not decoded",
 			 100 * fmin(part, 1));
-		say(o, line);
+		ctl_overview_say(o->to, line);
 	}
-}
-
-/* What a run that confirms nothing calls for. */
-static void say_more(struct overview *o, const char *more)
-{
-	say(o, more);
-	say(o, "or run it anew: commd --source exact -- PROGRAM counts every access");
 }
 
 static void tell_next(struct overview *o, bool stated, size_t falsely)
 {
-	title(o, "NEXT");
+	ctl_overview_title(o->to, "NEXT");
 	if (falsely)
-		say(o, "commctl sharing says who uses which bytes of the lines shared falsely");
+		ctl_overview_say(
+			o->to,
+			"commctl sharing says who uses which bytes of the lines shared falsely");
 	else if (stated)
-		say(o, "commctl report --by function,object shows what they go through");
+		ctl_overview_say(o->to,
+				 "commctl report --by function,object shows what they go through");
 	else if (o->older->exact)
-		say(o, "commctl report --self shows what threads wrote themselves");
+		ctl_overview_say(o->to,
+				 "commctl report --self shows what threads wrote themselves");
 	else if (is_idle(o->older))
-		say(o, "put it under its usual load, or run for longer");
+		ctl_overview_say(o->to, "put it under its usual load, or run for longer");
 	else if (o->older->n_blocks < COMM_RESOLVED_SLICES)
-		say_more(o, "run for longer, or with a shorter --slice");
+		ctl_overview_say_more(o->to, "run for longer, or with a shorter --slice");
 	else
-		say_more(o, "run for longer, or with a higher --overhead");
-}
-
-static void tell_next_of_survey(struct overview *o, size_t falsely)
-{
-	const struct comm_report_census *all = comm_report_census_at(o->places, 0);
-
-	title(o, "NEXT");
-	if (all->reads >= OVERVIEW_LOOKED_AT && all->waiting_low > 0.5)
-		say(o, "its threads mostly wait: look at what they wait for, or use fewer");
-	else if (falsely)
-		say(o, "commctl sharing says who uses which bytes of the lines shared falsely");
-	else if (tells_flows(o))
-		say(o, "commctl report --fresh --by function,object shows what they go through");
-	else
-		say_more(o, "run for longer, or with a higher --overhead");
+		ctl_overview_say_more(o->to, "run for longer, or with a higher --overhead");
 }
 
 double ctl_overview_stated(const struct comm_report *report)
@@ -673,18 +439,22 @@ static int find_survey(struct overview *o, bool *ret_has, char **err)
 
 static int tell_survey(struct overview *o, char **err)
 {
+	struct ctl_overview_survey survey = {.to = o->to};
 	int code = make_survey(o, err);
 
 	if (!code)
 		code = make(o, "role", false, false, &o->older, err);
 	if (code)
 		return code;
+	survey.places = o->places;
+	survey.threads = o->threads;
+	survey.functions = o->functions;
 	tell_head(o);
-	tell_waiting(o);
-	tell_fresh(o);
-	tell_flows(o);
+	ctl_overview_survey_waiting(&survey);
+	ctl_overview_survey_fresh(&survey);
+	ctl_overview_survey_flows(&survey);
 	tell_older(o);
-	tell_next_of_survey(o, tell_lines(o));
+	ctl_overview_survey_next(&survey, tell_lines(o));
 	return 0;
 }
 
@@ -711,11 +481,11 @@ static int tell_estimate(struct overview *o, char **err)
 int ctl_overview_make(struct comm_reader *reader, const struct comm_query *query,
 		      struct ctl_overview *ret, char **err)
 {
-	struct overview o = {.reader = reader, .query = query, .to = ret, .title = ""};
+	struct overview o = {.reader = reader, .query = query, .to = ret};
 	bool survey;
 	int code;
 
-	*ret = (struct ctl_overview){0};
+	*ret = (struct ctl_overview){.title = ""};
 	*err = NULL;
 	code = find_survey(&o, &survey, err);
 	if (!code)
@@ -727,7 +497,7 @@ int ctl_overview_make(struct comm_reader *reader, const struct comm_query *query
 int ctl_overview_choice(struct comm_reader *reader, const struct comm_query *query,
 			bool *ret_survey, bool *ret_roles, char **err)
 {
-	struct overview o = {.reader = reader, .query = query, .title = ""};
+	struct overview o = {.reader = reader, .query = query};
 	int code;
 
 	*err = NULL;

@@ -13,24 +13,10 @@
 
 #include <comm/comm.h>
 
-#include "overview_words.h"
-
-enum { CTL_OVERVIEW_LINES = 24 };
+#include "overview_lines.h"
 
 /* A row that is surely less of what it is of is no matter on one screen. */
 #define CTL_OVERVIEW_LEAST 0.02
-
-struct ctl_overview_line {
-	const char *title; /* "FEEDS"; "": a further line of the same */
-	char share[CTL_OVERVIEW_SHARE + 3],
-		text[CTL_OVERVIEW_LINE]; /* share "": it is a sentence */
-};
-
-struct ctl_overview {
-	char run[CTL_OVERVIEW_LINE], cost[CTL_OVERVIEW_LINE];
-	struct ctl_overview_line line[CTL_OVERVIEW_LINES];
-	size_t n;
-};
 
 /*
  * Of the run and the range that the query names.  0, or -errno and *err as of comm_reader_report().
@@ -45,6 +31,9 @@ int ctl_overview_choice(struct comm_reader *reader, const struct comm_query *que
 
 /* Of the same run and time as that one, nodes by that grouping. */
 struct comm_query ctl_overview_query(const struct comm_query *of, const char *by);
+/* The part of what is read that has that name in the account. */
+const struct comm_report_part *ctl_overview_part(const struct comm_report *report,
+						 const char *name);
 /* Bounds of how much of what changes soon another thread wrote; the report is of fresh data, by thread. */
 void ctl_overview_crossing(const struct comm_report *threads, double *ret_low, double *ret_high);
 
