@@ -17,6 +17,7 @@
 
 enum {
 	OVERVIEW_FLOWS = 6,
+	OVERVIEW_LEAD_FLOWS = 3,
 	OVERVIEW_OLDER = 3,
 	OVERVIEW_OBJECTS = 3,
 	OVERVIEW_THREADS = 64, /* more of them are told of by role */
@@ -29,6 +30,8 @@ static const double least_flow = 0.001;
 static const double well_stated = 0.8;
 
 struct overview {
+	bool is_lead;	    /* nothing behind who feeds whom */
+	const char *listed; /* below a lead, as of ctl_overview_lead() */
 	struct comm_reader *reader;
 	const struct comm_query *query;
 	struct ctl_overview *to;
@@ -59,21 +62,38 @@ static int make(struct overview *o, const char *by, bool fresh, bool across,
 	query.fresh = fresh;
 	query.census = fresh;
 	query.across = across;
-	query.cachelines = !fresh && !across;
+	query.cachelines = !fresh && !across && !o->is_lead;
 	return comm_reader_report(o->reader, &query, ret, err);
+}
+
+/* What is to be known before any figure. */
+static void tell_notes(struct overview *o, const struct comm_report *report)
+{
+	uint64_t range_ns = report->to_ns - report->from_ns;
+	char on[CTL_NUMBER], all[CTL_NUMBER], line[CTL_OVERVIEW_LINE];
+
+	if (report->enabled_ns < range_ns) {
+		snprintf(line, sizeof(line), "sampling was enabled for %s of these %s",
+			 ctl_duration(on, report->enabled_ns), ctl_duration(all, range_ns));
+		ctl_overview_title(o->to, "NOTE");
+		ctl_overview_say(o->to, line);
+	}
+	if (report->run->state == COMM_RUN_UNFINISHED) {
+		ctl_overview_title(o->to, "NOTE");
+		ctl_overview_say(o->to, "its daemon was killed: the last slice is missing");
+	}
 }
 
 static void tell_head(struct overview *o)
 {
 	const struct comm_report *report = o->older;
 	const struct comm_run *run = report->run;
-	char on[CTL_NUMBER], all[CTL_NUMBER], number[CTL_NUMBER], name[CTL_OVERVIEW_NAME];
-	uint64_t range_ns = report->to_ns - report->from_ns;
+	char all[CTL_NUMBER], number[CTL_NUMBER], name[CTL_OVERVIEW_NAME];
 	bool has_limit = run->overhead_limit > 0 && !report->exact;
 
 	ctl_clean(name, sizeof(name), *run->label ? run->label : run->command, sizeof(name) - 1);
 	snprintf(o->to->run, sizeof(o->to->run), "run %" PRId64 "  %s, %s%s%s", run->id, name,
-		 ctl_duration(all, range_ns), has_limit ? " at " : "",
+		 ctl_duration(all, report->to_ns - report->from_ns), has_limit ? " at " : "",
 		 has_limit ? ctl_limit(number, run) : "");
 	if (report->exact)
 		snprintf(o->to->cost, sizeof(o->to->cost), "counted, not sampled: it ran slower");
@@ -82,18 +102,7 @@ static void tell_head(struct overview *o)
 			 ctl_percent(number, report->overhead), ctl_overview_over_text(report));
 	else
 		snprintf(o->to->cost, sizeof(o->to->cost), "cost unknown");
-	if (report->enabled_ns < range_ns) {
-		char line[CTL_OVERVIEW_LINE];
-
-		snprintf(line, sizeof(line), "sampling was enabled for %s of these %s",
-			 ctl_duration(on, report->enabled_ns), ctl_duration(all, range_ns));
-		ctl_overview_title(o->to, "NOTE");
-		ctl_overview_say(o->to, line);
-	}
-	if (run->state == COMM_RUN_UNFINISHED) {
-		ctl_overview_title(o->to, "NOTE");
-		ctl_overview_say(o->to, "its daemon was killed: the last slice is missing");
-	}
+	tell_notes(o, report);
 }
 
 const struct comm_report_part *ctl_overview_part(const struct comm_report *report, const char *name)
@@ -150,6 +159,12 @@ static size_t add_flows(struct overview *o, size_t most, bool across)
 	return shown;
 }
 
+static void title_older(struct overview *o)
+{
+	ctl_overview_title(o->to, "OLDER");
+	ctl_overview_say(o->to, "of all data that crosses threads, older included, as estimated:");
+}
+
 /* What a survey does not see. */
 static void tell_older(struct overview *o)
 {
@@ -158,9 +173,7 @@ static void tell_older(struct overview *o)
 
 		if (!edge->resolved || edge->from == edge->to || edge->share < least_flow)
 			continue;
-		ctl_overview_title(o->to, "OLDER");
-		ctl_overview_say(o->to,
-				 "of all data that crosses threads, older included, as estimated:");
+		title_older(o);
 		add_flows(o, OVERVIEW_OLDER, true);
 		return;
 	}
@@ -252,7 +265,11 @@ static bool tell_estimated(struct overview *o)
 			 "how much of %s read comes from another %s is not known; of what does:",
 			 bytes, noun);
 	ctl_overview_say(o->to, line);
-	shown = add_flows(o, OVERVIEW_FLOWS, false);
+	if (o->listed && !strcmp(o->listed, report->by->name))
+		return true;
+	shown = add_flows(o, o->is_lead ? OVERVIEW_LEAD_FLOWS : OVERVIEW_FLOWS, false);
+	if (o->is_lead)
+		return true;
 	if (stated > shown) {
 		snprintf(line, sizeof(line), "and %zu smaller: --by %s", stated - shown,
 			 report->by->name);
@@ -439,20 +456,28 @@ static int find_survey(struct overview *o, bool *ret_has, char **err)
 
 static int tell_survey(struct overview *o, char **err)
 {
-	struct ctl_overview_survey survey = {.to = o->to};
+	struct ctl_overview_survey survey = {.to = o->to, .is_lead = o->is_lead};
 	int code = make_survey(o, err);
 
-	if (!code)
+	if (!code && !o->is_lead)
 		code = make(o, "role", false, false, &o->older, err);
 	if (code)
 		return code;
 	survey.places = o->places;
 	survey.threads = o->threads;
 	survey.functions = o->functions;
-	tell_head(o);
+	if (o->is_lead)
+		tell_notes(o, o->places);
+	else
+		tell_head(o);
 	ctl_overview_survey_waiting(&survey);
 	ctl_overview_survey_fresh(&survey);
 	ctl_overview_survey_flows(&survey);
+	if (o->is_lead && o->listed)
+		title_older(o);
+	o->to->n_lead = o->to->n;
+	if (o->is_lead)
+		return 0;
 	tell_older(o);
 	ctl_overview_survey_next(&survey, tell_lines(o));
 	return 0;
@@ -464,13 +489,19 @@ static int tell_estimate(struct overview *o, char **err)
 	size_t falsely;
 	int code = make_estimated(o, err);
 
-	if (!code)
+	if (!code && !o->is_lead)
 		code = make(o, "object", false, false, &o->objects, err);
 	if (code)
 		return code;
-	tell_head(o);
+	if (o->is_lead)
+		tell_notes(o, o->older);
+	else
+		tell_head(o);
 	tell_polled(o);
 	stated = tell_estimated(o);
+	o->to->n_lead = o->to->n;
+	if (o->is_lead)
+		return 0;
 	tell_objects(o);
 	falsely = tell_lines(o);
 	tell_unknown(o);
@@ -478,20 +509,35 @@ static int tell_estimate(struct overview *o, char **err)
 	return 0;
 }
 
+static int tell(struct overview *o, char **err)
+{
+	bool survey;
+	int code;
+
+	*o->to = (struct ctl_overview){.title = ""};
+	*err = NULL;
+	code = find_survey(o, &survey, err);
+	if (!code)
+		code = survey ? tell_survey(o, err) : tell_estimate(o, err);
+	deinit(o);
+	return code;
+}
+
 int ctl_overview_make(struct comm_reader *reader, const struct comm_query *query,
 		      struct ctl_overview *ret, char **err)
 {
 	struct overview o = {.reader = reader, .query = query, .to = ret};
-	bool survey;
-	int code;
 
-	*ret = (struct ctl_overview){.title = ""};
-	*err = NULL;
-	code = find_survey(&o, &survey, err);
-	if (!code)
-		code = survey ? tell_survey(&o, err) : tell_estimate(&o, err);
-	deinit(&o);
-	return code;
+	return tell(&o, err);
+}
+
+int ctl_overview_lead(struct comm_reader *reader, const struct comm_query *query,
+		      const char *listed, struct ctl_overview *ret, char **err)
+{
+	struct overview o = {
+		.reader = reader, .query = query, .to = ret, .is_lead = true, .listed = listed};
+
+	return tell(&o, err);
 }
 
 int ctl_overview_choice(struct comm_reader *reader, const struct comm_query *query,

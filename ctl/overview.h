@@ -2,8 +2,8 @@
 /*
  * The overview: what a run says on one screen when nobody asks for anything in particular.  What
  * waits, how fresh the rest is, who feeds whom and through what, cache lines, what is not known and
- * what to look at next, most important first.  commctl report prints it (screen.h), and the page of commctl html
- * begins with it.
+ * what to look at next, most important first.  commctl report prints it (screen.h), the page of commctl html
+ * begins with it, and commctl top with its lead.
  */
 #ifndef CTL_OVERVIEW_H
 #define CTL_OVERVIEW_H
@@ -24,6 +24,14 @@
  */
 int ctl_overview_make(struct comm_reader *reader, const struct comm_query *query,
 		      struct ctl_overview *ret, char **err);
+
+/*
+ * The lead stands above a list of flows: the overview up to who feeds whom, in fewer rows, and silent where
+ * a survey saw too little.  listed: what the list has the estimator's flows by, so that the lead does not
+ * repeat them; NULL: it has others.
+ */
+int ctl_overview_lead(struct comm_reader *reader, const struct comm_query *query,
+		      const char *listed, struct ctl_overview *ret, char **err);
 
 /* Whether the first screen tells of a survey, and of roles where it tells of flows of any age. */
 int ctl_overview_choice(struct comm_reader *reader, const struct comm_query *query,

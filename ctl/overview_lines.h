@@ -19,6 +19,7 @@ struct ctl_overview {
 	char run[CTL_OVERVIEW_LINE], cost[CTL_OVERVIEW_LINE];
 	struct ctl_overview_line line[CTL_OVERVIEW_LINES];
 	size_t n;
+	size_t n_lead;	   /* the first of them, up to who feeds whom */
 	const char *title; /* of the next line, for what adds them */
 };
 

@@ -12,10 +12,26 @@
 
 enum {
 	SURVEY_LOOKED_AT = 10, /* reads without which a share says nothing */
-	SURVEY_WAITING = 4,
-	SURVEY_FRESH = 3,
-	SURVEY_FLOWS = 6,
 };
+
+/* How many rows a part has. */
+struct rows {
+	size_t waiting, fresh, flows;
+};
+
+static const struct rows *rows_of(const struct ctl_overview_survey *survey)
+{
+	static const struct rows screen = {.waiting = 4, .fresh = 3, .flows = 6};
+	static const struct rows lead = {.waiting = 1, .fresh = 0, .flows = 3};
+
+	return survey->is_lead ? &lead : &screen;
+}
+
+static void say_too_few(const struct ctl_overview_survey *survey, const char *text)
+{
+	if (!survey->is_lead)
+		ctl_overview_say(survey->to, text);
+}
 
 /* Rows by what they wait for, the most first. */
 static int order_waiting(const void *pa, const void *pb)
@@ -63,7 +79,7 @@ void ctl_overview_survey_waiting(const struct ctl_overview_survey *survey)
 	if (all->reads < SURVEY_LOOKED_AT) {
 		snprintf(line, sizeof(line),
 			 "too few reads were drawn (%" PRIu64 ") to say how many wait", all->reads);
-		ctl_overview_say(survey->to, line);
+		say_too_few(survey, line);
 		return;
 	}
 	if (all->waiting_low < CTL_OVERVIEW_LEAST) {
@@ -76,7 +92,7 @@ void ctl_overview_survey_waiting(const struct ctl_overview_survey *survey)
 		 ctl_overview_share_text(share, all->waiting, all->waiting_low, all->waiting_high));
 	ctl_overview_say(survey->to, line);
 	rows = sorted(survey->places, order_waiting, &n);
-	for (size_t i = 0; i < n && shown < SURVEY_WAITING; i++) {
+	for (size_t i = 0; i < n && shown < rows_of(survey)->waiting; i++) {
 		if (rows[i]->waiting_low < CTL_OVERVIEW_LEAST)
 			break;
 		ctl_overview_share_text(share, rows[i]->waiting, rows[i]->waiting_low,
@@ -107,7 +123,7 @@ void ctl_overview_survey_fresh(const struct ctl_overview_survey *survey)
 		snprintf(line, sizeof(line),
 			 "too few reads were drawn (%" PRIu64 ") to say how soon data changes",
 			 looked_at);
-		ctl_overview_say(survey->to, line);
+		say_too_few(survey, line);
 		return;
 	}
 	/* Where hardly anything changes it may yet be written all the time. */
@@ -117,7 +133,7 @@ void ctl_overview_survey_fresh(const struct ctl_overview_survey *survey)
 			 : "");
 	ctl_overview_say(survey->to, line);
 	rows = sorted(survey->places, order_fresh, &n);
-	for (size_t i = 0; i < n && shown < SURVEY_FRESH; i++) {
+	for (size_t i = 0; i < n && shown < rows_of(survey)->fresh; i++) {
 		double low = rows[i]->share_low * rows[i]->fresh_low[CTL_LAG_1S];
 
 		if (low < CTL_OVERVIEW_LEAST)
@@ -169,8 +185,8 @@ void ctl_overview_survey_flows(const struct ctl_overview_survey *survey)
 		return;
 	}
 	if (!survey->threads->windows) {
-		ctl_overview_say(survey->to,
-				 "no window was opened on fresh data: who writes it is not known");
+		say_too_few(survey,
+			    "no window was opened on fresh data: who writes it is not known");
 		return;
 	}
 	ctl_overview_crossing(survey->threads, &low, &high);
@@ -179,7 +195,7 @@ void ctl_overview_survey_flows(const struct ctl_overview_survey *survey)
 	if (survey->threads->windows < SURVEY_LOOKED_AT) {
 		snprintf(line, sizeof(line), "%s on fresh data: too few to tell who writes it",
 			 windows);
-		ctl_overview_say(survey->to, line);
+		say_too_few(survey, line);
 		return;
 	}
 	if (high < CTL_OVERVIEW_LEAST)
@@ -198,8 +214,8 @@ void ctl_overview_survey_flows(const struct ctl_overview_survey *survey)
 			 floor(100 * low), ceil(100 * high), windows,
 			 tells_flows(survey) ? "; of what does:" : "");
 	ctl_overview_say(survey->to, line);
-	for (size_t i = 0;
-	     high >= CTL_OVERVIEW_LEAST && i < survey->functions->n_edges && shown < SURVEY_FLOWS;
+	for (size_t i = 0; high >= CTL_OVERVIEW_LEAST && i < survey->functions->n_edges &&
+			   shown < rows_of(survey)->flows;
 	     i++) {
 		const struct comm_report_edge *edge = comm_report_edge_at(survey->functions, i);
 

@@ -6,6 +6,7 @@
 #ifndef CTL_OVERVIEW_SURVEY_H
 #define CTL_OVERVIEW_SURVEY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <comm/comm.h>
@@ -16,6 +17,7 @@ struct ctl_overview_survey {
 	struct ctl_overview *to;
 	/* Of fresh data: by role, function and object; by thread; by role and function. */
 	const struct comm_report *places, *threads, *functions;
+	bool is_lead; /* in fewer rows, and silent where too little was seen to tell */
 };
 
 /* Each adds its part. */

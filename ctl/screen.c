@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "term.h"
-
 enum {
 	SCREEN_TITLE = 10, /* width of the titles */
 	SCREEN_LINES = 25, /* what is longer scrolls away */
@@ -69,6 +67,15 @@ static void fit(struct ctl_overview *overview, const struct ctl_term *term)
 	} while (n > SCREEN_LINES && drop_row(overview));
 }
 
+void ctl_screen_print_line(const struct ctl_term *term, const struct ctl_overview_line *line)
+{
+	printf("%s%-*s%s", ctl_style(term, CTL_BOLD), SCREEN_TITLE, line->title,
+	       ctl_style(term, CTL_PLAIN));
+	if (*line->share)
+		printf("%-*s ", CTL_OVERVIEW_SHARE - 2, line->share);
+	ctl_wrap(term, column_of(line), SCREEN_TITLE, line->text);
+}
+
 void ctl_screen_print(struct ctl_overview *overview)
 {
 	struct ctl_term term;
@@ -82,13 +89,6 @@ void ctl_screen_print(struct ctl_overview *overview)
 		printf("%*s\n", capacity - 1, overview->cost);
 	else
 		printf("\n%s\n", overview->cost);
-	for (size_t i = 0; i < overview->n; i++) {
-		const struct ctl_overview_line *line = &overview->line[i];
-
-		printf("%s%-*s%s", ctl_style(&term, CTL_BOLD), SCREEN_TITLE, line->title,
-		       ctl_style(&term, CTL_PLAIN));
-		if (*line->share)
-			printf("%-*s ", CTL_OVERVIEW_SHARE - 2, line->share);
-		ctl_wrap(&term, column_of(line), SCREEN_TITLE, line->text);
-	}
+	for (size_t i = 0; i < overview->n; i++)
+		ctl_screen_print_line(&term, &overview->line[i]);
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* commctl top: who feeds whom now, from the store while commd writes it, or at any time of a run. */
+/*
+ * commctl top: what waits, what is fresh and who feeds whom now, from the store while commd writes it, or at
+ * any time of a run.
+ */
 #include <argp.h>
 #include <errno.h>
 #include <ncurses.h>
@@ -17,6 +20,7 @@
 #include "open.h"
 #include "options.h"
 #include "overview.h"
+#include "screen.h"
 #include "utf8.h"
 #include "view.h"
 
@@ -25,11 +29,20 @@ enum {
 
 	TOP_LOOK_MS = 200, /* how often the store is asked whether it was written */
 	TOP_KEY_ESCAPE = 27,
-	TOP_TITLE = 10, /* width of the overview's titles */
+	TOP_TITLE = 10,	     /* width of the overview's titles */
+	TOP_LEAD_LINES = 16, /* the least lines of a screen that has the overview's lead */
 };
 
 /* Of --from: the newest of the run. */
 #define TOP_LIVE INT64_MIN
+
+/* What an overview is of. */
+struct told {
+	bool has, is_whole; /* not: the lead alone */
+	int64_t end_ns, window_ns;
+	uint64_t changes; /* of the store */
+	const char *listed;
+};
 
 struct top {
 	struct ctl_options options;
@@ -42,8 +55,9 @@ struct top {
 	bool placed; /* the view is where --from wants it */
 	struct comm_reader *reader;
 	struct ctl_frame frame;
-	struct ctl_overview overview; /* of the frame's window */
-	char *problem;		      /* why there is no frame */
+	struct ctl_overview overview; /* of the frame's window, or its lead alone */
+	struct told told;
+	char *problem; /* why there is no frame */
 	size_t scroll;
 	int signals;
 };
@@ -97,23 +111,55 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
-static int read_overview(struct top *top, char **err)
-{
-	const struct ctl_view *view = &top->view;
-	struct comm_query query = COMM_QUERY_INIT;
-	int64_t from_ns = top->frame.end_ns - view->window_ns;
-
-	query.run = view->run;
-	query.label = view->label;
-	query.from_ns = from_ns > 0 ? from_ns : 0;
-	query.to_ns = top->frame.end_ns;
-	return ctl_overview_make(top->reader, &query, &top->overview, err);
-}
-
 /* No flow is confirmed in the window: what else it says stands below. */
 static bool is_empty(const struct top *top)
 {
 	return !top->frame.n_rows && !top->view.depth && !*top->view.filter;
+}
+
+static bool is_told(const struct told *wanted, const struct told *told)
+{
+	return told->has && told->is_whole == wanted->is_whole && told->end_ns == wanted->end_ns &&
+	       told->window_ns == wanted->window_ns && told->changes == wanted->changes &&
+	       told->listed == wanted->listed;
+}
+
+/* What stands above the rows or in their place.  Keys that sort or find need no other than is there. */
+static int read_overview(struct top *top, char **err)
+{
+	const struct ctl_view *view = &top->view;
+	struct told told = {.has = true,
+			    .is_whole = top->shows_overview || is_empty(top),
+			    .end_ns = top->frame.end_ns,
+			    .window_ns = view->window_ns};
+	struct comm_query query = COMM_QUERY_INIT;
+	int64_t from_ns = told.end_ns - view->window_ns;
+	int64_t run;
+	uint64_t run_end_ns;
+	int code;
+
+	/* Inside of a flow it says nothing. */
+	if (view->depth && !told.is_whole) {
+		top->overview = (struct ctl_overview){0};
+		top->told = (struct told){0};
+		return 0;
+	}
+	if (!view->fresh && !view->first_read)
+		told.listed = view->by ? view->by : "thread";
+	if (comm_reader_newest(top->reader, &run, &run_end_ns, &told.changes, NULL))
+		told.has = false;
+	if (told.has && is_told(&told, &top->told))
+		return 0;
+	query.run = view->run;
+	query.label = view->label;
+	query.from_ns = from_ns > 0 ? from_ns : 0;
+	query.to_ns = told.end_ns;
+	if (told.is_whole)
+		code = ctl_overview_make(top->reader, &query, &top->overview, err);
+	else
+		code = ctl_overview_lead(top->reader, &query, told.listed, &top->overview, err);
+	top->told = code ? (struct told){0} : told;
+	return code;
 }
 
 /* Reads what the view shows now; on failure the frame is empty, and problem says why. */
@@ -126,7 +172,7 @@ static int refresh_frame(struct top *top)
 	top->problem = NULL;
 	ctl_frame_deinit(&top->frame);
 	code = ctl_view_read(&top->view, &top->term, top->reader, &top->frame, &err);
-	if (!code && (top->shows_overview || is_empty(top)))
+	if (!code)
 		code = read_overview(top, &err);
 	if (code) {
 		top->problem = err ? err : strdup(strerror(-code));
@@ -198,12 +244,18 @@ static void print_line(const struct top *top, const char *text)
 
 static void print_frame(const struct top *top)
 {
-	for (size_t i = 0; i < top->frame.n_head; i++)
+	for (size_t i = 0; i < top->frame.n_head; i++) {
+		/* What waits is said before who feeds whom. */
+		for (size_t j = 0; i == CTL_HEAD_WHERE && j < top->overview.n_lead; j++)
+			ctl_screen_print_line(&top->term, &top->overview.line[j]);
 		print_line(top, top->frame.head[i]);
+	}
 	for (size_t i = 0; i < top->frame.n_rows; i++)
 		print_line(top, top->frame.row[i].text);
 	for (size_t i = 0; i < top->frame.n_foot; i++)
 		print_line(top, top->frame.foot[i]);
+	for (size_t i = top->overview.n_lead; i < top->overview.n; i++)
+		ctl_screen_print_line(&top->term, &top->overview.line[i]);
 	fflush(stdout);
 }
 
@@ -263,26 +315,53 @@ static void draw_line(int y, int attributes, const char *text)
 	attrset(A_NORMAL);
 }
 
-/* A line of the overview, in as many lines of the screen as it takes.  Returns the next one. */
-static int draw_wrapped(int y, const struct ctl_overview_line *line)
+/* How many bytes of it a line of the screen has behind a title. */
+static size_t wrapped(const char *text)
 {
-	int column = *line->share ? TOP_TITLE + CTL_OVERVIEW_SHARE : TOP_TITLE;
-	char text[CTL_OVERVIEW_LINE + CTL_OVERVIEW_SHARE + 3], *at = text, *end;
+	size_t fits = ctl_bytes_in(text, COLS - 1 - TOP_TITLE), n = fits;
+
+	while (text[n] && n && text[n] != ' ')
+		n--;
+	return n ? n : fits;
+}
+
+/*
+ * A line of the overview, in as many lines of the screen as it takes.  Returns the next one, or y where
+ * there are not so many before limit.
+ */
+static int draw_wrapped(int y, int limit, const struct ctl_overview_line *line)
+{
+	int column = *line->share ? TOP_TITLE + CTL_OVERVIEW_SHARE : TOP_TITLE, next = y;
+	char text[CTL_OVERVIEW_LINE + CTL_OVERVIEW_SHARE + 3], *at;
 
 	snprintf(text, sizeof(text), "%-*s%s", column - TOP_TITLE, line->share, line->text);
-	draw_line(y, A_BOLD, line->title);
-	while (*at && y < LINES - 1) {
-		size_t fits = ctl_bytes_in(at, COLS - 1 - TOP_TITLE);
+	for (at = text; *at && next < limit; next++) {
+		at += wrapped(at);
+		at += strspn(at, " ");
+	}
+	if (*at)
+		return y;
+	at = text;
+	for (int i = y; i < next; i++) {
+		size_t n = wrapped(at);
 
-		end = at + fits;
-		while (*end && end > at && *end != ' ')
-			end--;
-		if (end == at)
-			end = at + fits;
-		mvaddnstr(y++, TOP_TITLE, at, (int)(end - at));
-		at = end + strspn(end, " ");
-		if (*at && y < LINES - 1)
-			draw_line(y, A_NORMAL, "");
+		draw_line(i, A_BOLD, i == y ? line->title : "");
+		mvaddnstr(i, TOP_TITLE, at, (int)n);
+		at += n;
+		at += strspn(at, " ");
+	}
+	return next;
+}
+
+/* Those lines of the overview, as far as there is room. */
+static int draw_lines(int y, int limit, const struct top *top, size_t from, size_t to)
+{
+	int next;
+
+	for (size_t i = from; i < to; i++, y = next) {
+		next = draw_wrapped(y, limit, &top->overview.line[i]);
+		if (next == y)
+			break;
 	}
 	return y;
 }
@@ -293,8 +372,7 @@ static void draw_overview(const struct top *top)
 
 	draw_line(y++, A_BOLD, top->frame.head[CTL_HEAD_RUN]);
 	draw_line(y++, A_NORMAL, top->frame.head[CTL_HEAD_COST]);
-	for (size_t i = 0; i < top->overview.n && y < LINES - 1; i++)
-		y = draw_wrapped(y, &top->overview.line[i]);
+	draw_lines(y, LINES - 1, top, 0, top->overview.n);
 	draw_line(LINES - 1, A_DIM, "o flows   left right another window   ? help   q quit");
 }
 
@@ -338,11 +416,15 @@ static void draw(struct top *top)
 	}
 	if (top->problem)
 		draw_line(LINES > 2 ? 2 : 0, A_BOLD, top->problem);
-	for (i = 0; i < frame->n_head; i++)
+	for (i = 0; i < frame->n_head; i++) {
+		/* Rows keep half of the screen. */
+		if (i == CTL_HEAD_WHERE && LINES >= TOP_LEAD_LINES && !top->problem)
+			y = (size_t)draw_lines((int)y, LINES / 2, top, 0, top->overview.n_lead);
 		if (LINES >= least_lines[i])
 			draw_line((int)y++,
 				  i == CTL_HEAD_RUN || i == CTL_HEAD_COLUMNS ? A_BOLD : A_NORMAL,
 				  frame->head[i]);
+	}
 	capacity = LINES > (int)(y + frame->n_foot + 1) ? LINES - y - frame->n_foot - 1 : 0;
 	if (top->view.selected < top->scroll)
 		top->scroll = top->view.selected;
@@ -353,9 +435,8 @@ static void draw(struct top *top)
 			  frame->row[i].text);
 	for (i = 0; i < frame->n_foot && (int)y < LINES - 1; i++)
 		draw_line((int)y++, A_DIM, frame->foot[i]);
-	if (is_empty(top) && !top->problem && (int)++y < LINES - 1)
-		for (i = 0; i < top->overview.n && (int)y < LINES - 1; i++)
-			y = (size_t)draw_wrapped((int)y, &top->overview.line[i]);
+	if (!top->problem)
+		draw_lines((int)y + 1, LINES - 1, top, top->overview.n_lead, top->overview.n);
 	if (top->typing) {
 		char line[CTL_VIEW_FILTER + 2];
 
@@ -650,7 +731,8 @@ int ctl_top(int argc, char **argv)
 	static const struct argp argp = {
 		.options = argp_options,
 		.parser = parse,
-		.doc = "Who feeds whom now: the newest part of the latest run, again whenever "
+		.doc = "What waits, what is fresh and who feeds whom now: the newest part of the "
+		       "latest run, again whenever "
 		       "commd has written; ? lists the keys.",
 	};
 	struct top top = {.options.query = {.from_ns = TOP_LIVE},

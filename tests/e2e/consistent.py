@@ -74,10 +74,8 @@ def page_data(store):
     return json.loads(re.search(r'id="data-0">(.*?)</script>', text, re.S)[1])
 
 
-def screen_of(store):
-    got = run(store, "report", columns=80)
-    assert got.returncode == 0, got.stderr
-    lines, rows, title = got.stdout.splitlines(), [], None
+def rows_of(lines):
+    rows, title = [], None
     for line in lines:
         word = re.match(r"[A-Z]+(?= )", line)
         if word and word[0] in TITLES:
@@ -86,7 +84,14 @@ def screen_of(store):
             title = None
         if title:
             rows.append((title, line[10:].strip()))
-    return lines, rows
+    return rows
+
+
+def screen_of(store):
+    got = run(store, "report", columns=80)
+    assert got.returncode == 0, got.stderr
+    lines = got.stdout.splitlines()
+    return lines, rows_of(lines)
 
 
 def check_screen(store, rows, lines):
@@ -101,13 +106,45 @@ def check_screen(store, rows, lines):
     check(not re.search(r"granularity|estimator|perf_event|Estimates from|mmap", "\n".join(lines)), f"{name}: and is silent on the method")
 
 
+def listed_at(lines):
+    """Where the list of top begins."""
+    return [i for i, line in enumerate(lines) if line.endswith("writer > reader")][0] + 1
+
+
+def flows_listed(lines):
+    shown = [re.search(r"([\d.]+|<0.01) %\S* .*?  (\S.*) > (.*)$", line) for line in lines[listed_at(lines):]]
+    return [m for m in shown if m]
+
+
+def check_top(store):
+    """Top begins with what the first screen begins with, in the same order and words."""
+    name = name_of(store)
+    report = rows_of(run(store, "report", columns=1000).stdout.splitlines())
+    lines = run(store, "top", "-b", "-n", "1", "--window", "1000h").stdout.splitlines()
+    top = rows_of(lines[2:listed_at(lines)])
+    titles = [title for title, _ in top]
+    check(titles == sorted(titles, key=TITLES.index), f"{name}: top has the order of the screen", top)
+    for title in "NOTE", "WAITING", "FRESH", "FEEDS":
+        said, shown = ([text for one, text in rows if one == title] for rows in (report, top))
+        check(shown[:1] == said[:1], f"{name}: top says of {title} what the screen says", (shown, said))
+        said, shown = ([text for text in rows[1:] if re.match(r"(at least |under )?[\d.]+ %", text)] for rows in (said, shown))
+        if title == "FEEDS" and said and not shown:
+            # The list below is of these flows.
+            pair = re.split(r"  +", said[0], maxsplit=1)[-1]
+            shown = [re.split(r"/s \S* +", m[0], maxsplit=1)[-1] for m in flows_listed(lines)]
+            check(shown and shown[0] == pair, f"{name}: top's first flow is the screen's", (shown[:1], pair))
+        elif title in ("WAITING", "FEEDS"):
+            check(shown[:1] == said[:1], f"{name}: top's first row of {title} is the screen's", (shown, said))
+    first = [[title for title in dict.fromkeys(title for title, _ in rows) if title in TITLES[:4]] for rows in (report, top)]
+    check(first[0] == first[1], f"{name}: top and screen begin with the same", first)
+
+
 def check_flows(store, report, roles, page, rows):
     name, stated = name_of(store), stated_pairs(report)
     page_edges = [i for i in range(len(page["view"]["bytes"])) if page["view"]["stated"][i]]
     check(len(page_edges) == len(stated), f"{name}: page and report state as many flows", (len(page_edges), len(stated)))
     top = run(store, "top", "-n", "1", "--window", "1000h").stdout.splitlines()
-    shown = [re.search(r"([\d.]+|<0.01) %\S* .*?  (\S.*) > (.*)$", line) for line in top[5:]]
-    shown = [m for m in shown if m]
+    shown = flows_listed(top)
     check(len(shown) == len(stated), f"{name}: top and report state as many flows", (len(shown), len(stated)))
     table = [row for row in csv.DictReader(io.StringIO(run(store, "report", "--csv").stdout)) if row["resolved"] == "1"]
     check(len(table) == len(stated), f"{name}: CSV and report state as many flows", (len(table), len(stated)))
@@ -228,6 +265,7 @@ def check_store(store):
     report, roles, page = documented(store, "report"), documented(store, "report", "--by", "role"), page_data(store)
     lines, rows = screen_of(store)
     check_screen(store, rows, lines)
+    check_top(store)
     check_flows(store, report, roles, page, rows)
     check_crossing(store, report, page, rows)
     check_cost(store, report, page, lines)

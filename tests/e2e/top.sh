@@ -74,18 +74,51 @@ screen -f /dev/null new-session -d -s stay 'sleep 1000'
 
 $make redis one.db 60 && $make turn turn.db 120 && $make hostile hostile.db 20 || exit 1
 
-# The first screen of commctl report, of a window
+# What waits stands before who feeds whom, as on the first screen of commctl report, which o shows
 $make survey survey.db 60 || exit 1
 start xterm-256color 100x30 --store survey.db
-shows '^THREADS\|^WRITER\|^run 1  '
-screen send-keys -t top o
 shows '^WAITING   67 % .* of all reads are of loops that wait'
+shows 'writer > reader'
+[ "$(grep -o '^[A-Z]\{4,\} ' shot | tr -d '\n')" = 'WAITING FRESH FEEDS OLDER ' ] || fail "parts and order: $(cat shot)"
+shows ' \[kernel\] in io_thd > processMultibulkBuffer in redis-server'
+shows '^threads, by share'
+# Sorted and found is below it; of a flow it says nothing
+screen send-keys -t top s
+shows '^threads, by change'
+shows '^WAITING   67 %'
+screen send-keys -t top Enter
+shows '^functions: '
+lacks '^WAITING\|^FEEDS'
+screen send-keys -t top BSpace e
+shows ', of fresh data'
+shows '^WAITING'
+lacks '^OLDER'
+screen send-keys -t top e o
 shows '^NEXT '
 screen send-keys -t top Left
 shows '^run 1  past '
 screen send-keys -t top End o
+goes '^NEXT'
+shows ' > '
+# Rows keep half of the screen, and all of a low one
+screen resize-window -t top -x 40 -y 18
+goes '^OLDER'
+shows '^WAITING'
+shows '^ .* %.* > '
+screen resize-window -t top -x 40 -y 15
 goes '^WAITING'
-shows 'processMultibulkBuffer\| > '
+shows '^ .* %.* > '
+quit
+# Another window has another survey, or none: then the estimator alone says who feeds whom
+cp survey.db half.db && sqlite3 half.db "DELETE FROM census WHERE slice IN (
+  SELECT id FROM slice WHERE start_ns >= (SELECT (min(start_ns) + max(end_ns)) / 2 FROM slice))" ||
+	fail "half of a survey"
+start xterm-256color 100x30 --store half.db --window 30s
+shows '^FEEDS     .* read comes from another '
+lacks '^FRESH\|^OLDER'
+screen send-keys -t top Left
+shows '^WAITING   67 %'
+shows '^FRESH '
 quit
 
 # Where no flow is confirmed, the first screen stands below, and no line is wider than the terminal
