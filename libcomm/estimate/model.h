@@ -25,37 +25,29 @@
 	X(written, "all data are written")
 
 /*
- * X(parameter, value, what it is).  docs/method/model.md has what half and twice each of them do.  Of due: of real
- * pairs of code 2 (stencil2d) to 140 times as many reads are met as that (hash), mostly the first before 0.1 are due
- * (kernels of tests/truth, PostgreSQL, python); of pairs that by the source exchange nothing none in 0.8 and 1.3
- * (memcached), 5 (stencil2d's barrier) and 22 (a Go program).  Of reads: 1 would take an array of which half is constant
- * for a written one.  Of seat_bursts: memory that threads of a role use in turns is each one's own.
+ * X(parameter, value, what it is).  Nothing hangs on them: with half or twice any of them no error of the recordings
+ * changes by 0.01 (docs/method/model.md).  So what is of one kind is one number, and what is not seen is worth one
+ * burst.  Of due: of real pairs of code 2 (stencil2d) to 140 times as many reads are met as that (hash), mostly the
+ * first before 0.1 are due; of pairs that by the source exchange nothing none in 0.8 and 1.3 (memcached), 5
+ * (stencil2d's barrier) and 22 (a Go program).
  */
-#define COMM_PARAMETERS(X)                                                                    \
-	X(stop, 0.02, "chance per burst that a thread's activity ends; 0 to 1")               \
-	X(both, 16, "bursts that read, and that write, which tell their ratio")               \
-	X(silences, 8, "parts of a writer's silence in which what is rewritten has another")  \
-	X(unseen, 1, "bursts that all pieces not seen to be written are worth")               \
-	X(mixing, 0.5, "bursts that the shares around a region are worth in it")              \
-	X(due, 0.15, "reads of a datum in which code was due and not met")                    \
-	X(met_reads, 0.5, "reads of a datum in which code was met")                           \
-	X(often, 16, "bursts that read a datum, from which on it is read over and over")      \
-	X(regular, 8, "power of the odds that a read is the first; 1: as by chance")          \
-	X(reads, 0.5, "bursts that write, which one that reads is worth as to who is around") \
-	X(own_prior, 0.5, "reads that all objects' are worth to an object's")                 \
-	X(own_most, 16, "reads of all objects that count at most")                            \
-	X(own_floor, 0.02, "least share of own reads to divide by; 0 to 1")                   \
-	X(ratio_prior, 2048, "bursts of all readers that count for one")                      \
-	X(ratio_sd, 0.35, "error of the logarithm of reads per write, by the model of time")  \
-	X(ratio_else, 0.1, "density of other ratios, per unit of the logarithm")              \
-	X(region_prior, 8, "data that the region above is worth")                             \
-	X(seat_bursts, 32, "bursts that what was known of a seat is worth")                   \
-	X(recent, 0.9, "what each burst leaves of those before it; 0 to 1")                   \
-	X(written_mean, 0.9, "part of data that are written, where nothing is known; 0 to 1") \
-	X(written_prior, 4, "data that this is worth to an object's")                         \
-	X(written_most, 0.98, "the largest such part; 0 to 1")                                \
-	X(halve_s, 60, "seconds after which what was seen counts half")                       \
-	X(length_prior, 2, "observations that a burst's own length is worth")
+#define COMM_PARAMETERS(X)                                                                       \
+	X(rare, 0.02, "chance of what is rare: activity ends, no data of an object are written") \
+	X(likely, 0.9,                                                                           \
+	  "chance of what is likely: data are written; what a burst leaves of those before")     \
+	X(half, 0.5, "observations that one of another kind is worth: around, met, of reads")    \
+	X(enough, 16,                                                                            \
+	  "bursts that suffice: for a ratio, to be read over and over, of all objects")          \
+	X(region_prior, 8, "data that the region above is worth")                                \
+	X(written_prior, 4, "data that the likely part is worth to an object's")                 \
+	X(length_prior, 2, "observations that a burst's own length is worth")                    \
+	X(seat_bursts, 32, "bursts that what was known of a seat is worth to a thread's own")    \
+	X(silences, 8, "parts of a writer's silence in which what is rewritten has another")     \
+	X(due, 0.15, "reads of a datum in which code was due and not met")                       \
+	X(regular, 8, "power of the odds that a read is the first; 1: as by chance")             \
+	X(ratio_prior, 2048, "bursts of all readers that count for one")                         \
+	X(ratio_sd, 0.35, "error of the logarithm of reads per write, by the model of time")     \
+	X(halve_s, 60, "seconds after which what was seen counts half")
 
 #define COMM_TERM_ENUM(term, without) COMM_TERM_##term,
 enum comm_term { COMM_TERMS(COMM_TERM_ENUM) COMM_TERM_COUNT };

@@ -45,7 +45,7 @@ def terms():
 def parameters():
     """{parameter: value}."""
     with open(MODEL) as f:
-        return {name: float(value) for name, value in re.findall(r'X\((\w+), ([\d.]+), "', f.read())}
+        return {name: float(value) for name, value in re.findall(r'X\((\w+), ([\d.]+),[\s\\]*"', f.read())}
 
 
 def changed(name, value):

@@ -49,8 +49,8 @@ void comm_candidates_label(const struct comm_write_profile *profile,
 		}
 		for (uint32_t i = 0; i < n; i++)
 			candidate[i].label =
-				(mine[i] + comm_parameter(COMM_P_mixing) * candidate[i].label) /
-				(sum + comm_parameter(COMM_P_mixing));
+				(mine[i] + comm_parameter(COMM_P_half) * candidate[i].label) /
+				(sum + comm_parameter(COMM_P_half));
 	}
 }
 
@@ -92,7 +92,7 @@ uint32_t comm_candidates_find(const struct comm_write_profile *profile,
 		}
 		region = g->parent;
 	}
-	ret->often = candidate_reads(regions, read) >= comm_parameter(COMM_P_often) &&
+	ret->often = candidate_reads(regions, read) >= comm_parameter(COMM_P_enough) &&
 		     !comm_without(COMM_TERM_often);
 	return n;
 }
@@ -134,14 +134,11 @@ const struct comm_actor *comm_candidate_profile(const struct comm_write_profile 
 		if (below < weight)
 			below = weight;
 		mean = a->n_below > 0.01f ? below / a->n_below : a->weight;
-		share = (weight + comm_parameter(COMM_P_unseen) * mean / pieces) /
-			(below + comm_parameter(COMM_P_unseen) * mean) * below / a->weight;
+		share = (weight + mean / pieces) / (below + mean) * below / a->weight;
 		share += a->weight_cover / a->weight / pieces;
 		/* Unseen: as likely to be written at all as it is less written than others. */
 		if (weight <= 0 && a->weight_cover <= 0 && a->n_pieces > 0)
-			candidate->chance *= comm_parameter(COMM_P_unseen) * mean / pieces /
-					     (comm_parameter(COMM_P_unseen) * mean / pieces +
-					      below / a->n_pieces);
+			candidate->chance *= mean / pieces / (mean / pieces + below / a->n_pieces);
 		g *= share;
 		if (a->n >= COMM_CANDIDATE_BURSTS || level == COMM_REGION_OBJECT)
 			break;

@@ -67,5 +67,5 @@ bool comm_code_pairs_likely(struct comm_code_pairs *pairs, const struct comm_cod
 bool comm_code_pairs_known(struct comm_code_pairs *pairs, const struct comm_code_pair *pair)
 {
 	return comm_without(COMM_TERM_met) ||
-	       code_pair_place(pairs, pair)->met >= comm_parameter(COMM_P_met_reads);
+	       code_pair_place(pairs, pair)->met >= comm_parameter(COMM_P_half);
 }

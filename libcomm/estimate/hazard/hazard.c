@@ -165,7 +165,7 @@ static int hazard_create(const struct comm_est_config *config, void **ret)
 static void hazard_activity(const struct comm_actor *a, double since_ns, struct comm_candidate *c)
 {
 	double e = exp(-since_ns * a->recent_n / a->recent_ns);
-	double active = e / (e + comm_parameter(COMM_P_stop) * (1 - e));
+	double active = e / (e + comm_parameter(COMM_P_rare) * (1 - e));
 
 	if (active < c->active || c->since_ns == 0) {
 		c->active = active;
@@ -271,7 +271,7 @@ static double hazard_read_rate(struct hazard *h, const struct comm_around *aroun
 	const struct comm_compete_time *cpu = comm_compete_time(h->compete, reader);
 	double on_ns = cpu->end_ns - cpu->start_ns;
 	struct comm_reads_per_write_count count = {0};
-	double ratio = 0, writes = 0, both = comm_parameter(COMM_P_both);
+	double ratio = 0, writes = 0, both = comm_parameter(COMM_P_enough);
 
 	*ret_once = 0;
 	for (uint32_t level = 1; level <= HAZARD_READS_PER_WRITE; level++) {

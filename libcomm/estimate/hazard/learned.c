@@ -56,7 +56,7 @@ static double told_share(const struct comm_around *around)
 	if (around->n[level] <= 0)
 		return 0;
 	return around->n[level] /
-	       (around->n[level] + comm_parameter(COMM_P_reads) * around->n_reads[level]);
+	       (around->n[level] + comm_parameter(COMM_P_half) * around->n_reads[level]);
 }
 
 /*

@@ -57,10 +57,10 @@ static double own_reads_lean(const struct own_sums *sums, bool itself, double mo
 
 	if (sums->reads <= 0)
 		return factor;
-	mean = fmax(coarse / sums->reads, comm_parameter(COMM_P_own_floor));
+	mean = fmax(coarse / sums->reads, comm_parameter(COMM_P_rare));
 	scale = fmin(1, most / sums->reads);
-	return (scale * seen + comm_parameter(COMM_P_own_prior) * factor * mean) /
-	       (scale * coarse + comm_parameter(COMM_P_own_prior) * mean);
+	return (scale * seen + comm_parameter(COMM_P_half) * factor * mean) /
+	       (scale * coarse + comm_parameter(COMM_P_half) * mean);
 }
 
 double comm_own_reads_factor(const struct comm_own_reads *own, uint32_t object, bool itself)
@@ -69,7 +69,7 @@ double comm_own_reads_factor(const struct comm_own_reads *own, uint32_t object, 
 
 	if (comm_without(COMM_TERM_own_reads))
 		return 1;
-	factor = own_reads_lean(&own->all, itself, comm_parameter(COMM_P_own_most), 1);
+	factor = own_reads_lean(&own->all, itself, comm_parameter(COMM_P_enough), 1);
 	return own_reads_lean(&own->object[own_reads_at(object)], itself, INFINITY, factor);
 }
 

@@ -88,5 +88,5 @@ double comm_reads_per_write_once(const struct comm_reads_per_write_count *count)
 	gap = log(ratio);
 	variance = sd * sd + 1 / count->n_writes + 1 / count->n_reads;
 	once = exp(-gap * gap / (2 * variance)) / sqrt(2 * M_PI * variance);
-	return once / (once + comm_parameter(COMM_P_ratio_else));
+	return once / (once + 1 - comm_parameter(COMM_P_likely));
 }

@@ -273,7 +273,7 @@ void comm_write_profile_activity(struct comm_write_profile *profile, struct comm
 {
 	struct comm_write_profile *p = profile;
 	struct comm_window_write *w = comm_window_writes(window, b);
-	double recent = comm_parameter(COMM_P_recent);
+	double recent = comm_parameter(COMM_P_likely);
 
 	p->pass++;
 	for (uint32_t j = 0; j < b->n_writes; j++, w++) {
@@ -319,7 +319,7 @@ double comm_write_profile_written(const struct comm_write_profile *profile, uint
 {
 	const struct written *k = written_of(profile, object);
 	double prior = comm_parameter(COMM_P_written_prior);
-	double written = (k->seen + prior * comm_parameter(COMM_P_written_mean)) / (k->due + prior);
+	double written = (k->seen + prior * comm_parameter(COMM_P_likely)) / (k->due + prior);
 
-	return fmin(written, comm_parameter(COMM_P_written_most));
+	return fmin(written, 1 - comm_parameter(COMM_P_rare));
 }
