@@ -158,7 +158,8 @@ static int read_overview(struct top *top, char **err)
 		code = ctl_overview_make(top->reader, &query, &top->overview, err);
 	else
 		code = ctl_overview_lead(top->reader, &query, told.listed, &top->overview, err);
-	top->told = code ? (struct told){0} : told;
+	told.has &= !code;
+	top->told = told;
 	return code;
 }
 
