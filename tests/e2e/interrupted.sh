@@ -204,12 +204,11 @@ stop_in_log "$commd" -q --store "$dir/logged.db" -- sleep 1000
 import sqlite3, sys
 print(sqlite3.connect(sys.argv[1]).execute("SELECT count(*) >= 800000 FROM edge").fetchone()[0])' "$dir/logged.db")" = 1 ] &&
   ok "what was in the log is there" || not_ok "what was in the log is there" "$(cat "$dir/log")"
-rm -f "$dir"/logged.db*
 
 # What reads a huge store dies by a signal as any program, and leaves nothing under the name asked for.
 for signal in TERM INT PIPE; do
   rm -f "$dir"/saved.db* # or the signal would come before this one has begun
-  start env --default-signal=INT "$commctl" salvage --store "$dir/old.db" "$dir/saved.db"
+  start env --default-signal=INT "$commctl" salvage --store "$dir/logged.db" "$dir/saved.db"
   is_saving() { [ -s "$dir/saved.db" ] || [ -s "$dir/saved.db-partial" ] || is_gone $started; }
   await is_saving
   kill -$signal $started
@@ -217,8 +216,9 @@ for signal in TERM INT PIPE; do
   ended "SIG$signal while a store is salvaged"
   [ $code -gt 128 ] && [ ! -e "$dir/saved.db" ] && ok "SIG$signal while a store is salvaged" || not_ok "SIG$signal while a store is salvaged" "exit $code: $(ls "$dir"); $(cat "$dir/log")"
 done
-"$commctl" salvage --store "$dir/old.db" "$dir/saved.db" >"$dir/log" 2>&1 && [ ! -e "$dir/saved.db-partial" ] &&
+"$commctl" salvage --store "$dir/logged.db" "$dir/saved.db" >"$dir/log" 2>&1 && [ ! -e "$dir/saved.db-partial" ] &&
   "$commctl" list --store "$dir/saved.db" >/dev/null && ok "a salvage that was cut off is begun anew" || not_ok "a salvage that was cut off is begun anew" "$(cat "$dir/log")"
+rm -f "$dir"/logged.db* "$dir"/saved.db*
 
 # A file that is written: the limit of its size is a signal that comes in the midst of it.
 "$O/tests/e2e/make_store" many "$dir/many.db"
