@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Regions: one in the other, the threads in them, the code of those, and which are freed. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "ids.h"
-#include "region.h"
+#include "made_regions.h"
 
 enum {
-	WORD = 8, /* bytes of a datum */
-	LINE = 64,
 	KIB_256 = 1 << 18,
 	OBJECT = 5,
 	THREAD = 2,
@@ -23,21 +14,6 @@ enum {
 
 static const uint64_t space = 1ull << COMM_DATUM_SPACE_SHIFT;
 static const uint64_t base = 3 * space + KIB_256;
-static struct comm_regions *regions;
-
-/* As little memory as regions take. */
-static int setup(void **state)
-{
-	(void)state;
-	return comm_regions_create(0, WORD, &regions);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	comm_regions_destroy(regions);
-	return 0;
-}
 
 static uint32_t line_of(uint64_t offset, bool create)
 {

@@ -1,17 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Regions in little memory: which are freed, what is halved, and what they tell of data not seen yet. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-#include "region.h"
+#include "made_regions.h"
 
 enum {
-	WORD = 8,
-	LINE = 64,
 	OLD = 5, /* objects */
 	NEW = 6,
 	THREAD = 2,
@@ -23,21 +14,6 @@ enum {
 	SHORT = 10,
 	MANY = 512, /* lines */
 };
-
-static struct comm_regions *regions;
-
-static int setup(void **state)
-{
-	(void)state;
-	return comm_regions_create(0, WORD, &regions);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	comm_regions_destroy(regions);
-	return 0;
-}
 
 static uint32_t line_of(uint32_t object, uint32_t i, bool create)
 {
