@@ -23,7 +23,7 @@ profile() {
   local db=$dir/$1.db
   shift
   rm -f "$db" "${db%.db}.rec"
-  "$commd" -q --source $source --rate 1000 --slice 500ms --store "$db" --record "${db%.db}.rec" "${options[@]}" -- "$program" "$@" >"$dir/log" 2>&1
+  "$commd" -q --source $source --rate 1000 --slice 250ms --store "$db" --record "${db%.db}.rec" "${options[@]}" -- "$program" "$@" >"$dir/log" 2>&1
 }
 
 # Most of what is known is of the right distance, which is stated; a run that too few samples
@@ -52,17 +52,17 @@ check() { # NAME FRAMES BACK MS WRITTEN WHAT
   if [ $said = 0 ]; then ok "$6"; else not_ok "$6" "$(cat "$dir/log" "$dir/err" "$dir/out")"; fi
 }
 
-check inside 80 0 25 "this frame" "written and read in one frame"
-check across 80 1 25 "the frame before" "read one frame later"
-check later 80 2 25 "earlier frames" "read two frames later"
+check inside 40 0 25 "this frame" "written and read in one frame"
+check across 40 1 25 "the frame before" "read one frame later"
+check later 40 2 25 "earlier frames" "read two frames later"
 # A region of memory has parts of two buffers: of the wrong one nothing is said.
 for shift in 4 2276; do
   gcc -O1 -pthread -Iinclude -DSHIFT=$shift tests/e2e/framed.c -o "$dir/shifted" || not_ok "the program builds"
   program=$dir/shifted
   # Buffers that meet in the midst of a region: most of it is not known, and what is known is too little to be confirmed.
   [ $shift = 2276 ] && asks=false
-  check shifted 40 1 50 "the frame before" "$shift words behind a boundary: read one frame later"
-  check shifted 40 2 50 "earlier frames" "$shift words behind a boundary: read two frames later"
+  check shifted 40 1 25 "the frame before" "$shift words behind a boundary: read one frame later"
+  check shifted 40 2 25 "earlier frames" "$shift words behind a boundary: read two frames later"
 done
 program=$dir/framed asks=true
 
@@ -88,10 +88,10 @@ done
 if echo '#include <sys/sdt.h>' | gcc -E -x c - >/dev/null 2>&1; then
   gcc -O1 -pthread -Iinclude -DPROBED tests/e2e/framed.c -o "$dir/probed" || not_ok "the program builds with a probe"
   options=(--frame-probe "$dir/probed:framed:frame") program=$dir/probed
-  check probed 80 1 25 "the frame before" "by a probe: read one frame later"
+  check probed 40 1 25 "the frame before" "by a probe: read one frame later"
   options=() program=$dir/framed
   "$commctl" report --store "$dir/probed.db" --json --by frames --min-share 0 --top 0 >"$dir/r" 2>&1
-  jq -e '[.nodes[] | select(.name | startswith("frames ")) | .name | split(" ")[3] | tonumber] | max >= 70 and max <= 80' "$dir/r" >/dev/null &&
+  jq -e '[.nodes[] | select(.name | startswith("frames ")) | .name | split(" ")[3] | tonumber] | max >= 35 and max <= 40' "$dir/r" >/dev/null &&
     ok "as many as it was passed" || not_ok "as many as it was passed" "$(cat "$dir/r")"
 else
   skip "by a probe" "sys/sdt.h is not installed (systemtap-sdt-dev)"
@@ -118,9 +118,9 @@ jq -e '(.nodes | map({(.id): .name}) | add) as $name | [.edges[] | {from: $name[
   all($known[]; .from == "the frame before" or (.resolved | not))' "$dir/r" >/dev/null 2>&1 &&
   ok "perf: most is read one frame later" || not_ok "perf: most is read one frame later" "$(cat "$dir/log" "$dir/err" "$dir/r")"
 
-# Of 80 frames 70 at least were seen to begin.
+# Of 40 frames 35 at least were seen to begin.
 "$commctl" report --store "$dir/across.db" --json --by frames --min-share 0 --top 0 >"$dir/r" 2>&1
-jq -e '[.nodes[] | select(.name | startswith("frames ")) | .name | split(" ")[3] | tonumber] | max >= 70 and max <= 80' "$dir/r" >/dev/null &&
+jq -e '[.nodes[] | select(.name | startswith("frames ")) | .name | split(" ")[3] | tonumber] | max >= 35 and max <= 40' "$dir/r" >/dev/null &&
   ok "frames by their number" || not_ok "frames by their number" "$(cat "$dir/r")"
 "$commctl" report --store "$dir/across.db" --json --by thread,frame --self --min-share 0 --top 0 | jq -e '.edges | length > 0' >/dev/null &&
   ok "--by thread,frame" || not_ok "--by thread,frame"
@@ -128,12 +128,12 @@ jq -e '[.nodes[] | select(.name | startswith("frames ")) | .name | split(" ")[3]
 # As columns of a picture; each frame is of one.
 "$commctl" graph "$dir/across.db" --as json --frames=10 >"$dir/r" 2>"$dir/err"
 jq -e '[.panels[].title | capture("frames (?<from>[0-9]+) to (?<to>[0-9]+)$") | {from: .from | tonumber, to: .to | tonumber}] as $all |
-  ($all | length >= 4 and .[0].from == 1 and (.[-1].to | . >= 70 and . <= 80)) and
+  ($all | length >= 4 and .[0].from == 1 and (.[-1].to | . >= 35 and . <= 40)) and
   all(range(1; $all | length); $all[.].from == $all[. - 1].to + 1)' "$dir/r" >/dev/null 2>&1 &&
   ok "graphs of frames" || not_ok "graphs of frames" "$(jq .panels[].title "$dir/r"; cat "$dir/err")"
 
 # A replay of the recording says the same.
-"$commd" -q --source replay:"$dir/across.rec" --slice 500ms --store "$dir/replay.db" >"$dir/log" 2>&1
+"$commd" -q --source replay:"$dir/across.rec" --slice 250ms --store "$dir/replay.db" >"$dir/log" 2>&1
 numbers() { "$commctl" report --store "$dir/$1.db" --json --by frame --min-share 0 --top 0 | jq -c '[.edges[] | {from, bytes}]'; }
 [ "$(numbers across)" = "$(numbers replay)" ] && [ -n "$(numbers replay)" ] &&
   ok "a replay says the same" || not_ok "a replay says the same" "$(numbers across; numbers replay; cat "$dir/log")"
