@@ -185,7 +185,7 @@ $(O)/tests/unit/test_bpf_kernel: LIBS_tests += -lbpf
 $(addprefix $(O)/tests/unit/test_,budget source_kmod filter): INC_tests += -Ikmod/uapi -idirafter kmod
 $(O)/tests/unit/test_wanted_lines: INC_tests += -iquote bpf
 $(O)/tests/unit/test_bpf_untold: INC_tests += -iquote bpf -iquote daemon/source
-$(addprefix $(O)/tests/unit/test_,bpf_kernel bpf_rings perf_ring companion perf_precise late_marks source source_kmod pmu_event program region_probe stop pace control gate numa target container filter fence remover word_pool window_pairs breakpoints hotplug register_window word_census wait_reads watch watchpoint look_timeline look_candidates look_pairs held allotment idle_time priority): INC_tests += $(DAEMON_ROOMS:%=-iquote %)
+$(addprefix $(O)/tests/unit/test_,bpf_kernel bpf_rings perf_ring companion perf_precise late_marks source source_kmod pmu_event program region_probe stop pace control gate numa target container filter fence remover word_pool window_cost window_pairs breakpoints hotplug register_window word_census wait_reads watch watchpoint look_timeline look_candidates look_pairs held allotment idle_time priority): INC_tests += $(DAEMON_ROOMS:%=-iquote %)
 $(O)/tests/unit/test_burst_read: INC_tests += $(DAEMON_ROOMS:%=-iquote %)
 
 # What tests/hardware/run.sh needs beside commd and commctl: no test library.
@@ -270,7 +270,7 @@ CHECK_COMPUTE += $(addprefix tests/e2e/,consistent.sh html.sh serve.sh metrics.s
 	perfdata.sh advise.sh graph.sh report.sh against_exact.sh library.sh python.sh golden.sh exact_stopped.sh)
 
 # The daemon without its main(): a test or a benchmark drives the sources, unchanged.
-$(O)/bench/rings: bench/rings.c $(filter-out %/main.o,$(DAEMON_O)) $(O)/kmod-user/reader.o $(O)/libcomm.a
+$(O)/bench/rings $(O)/bench/registers: $(O)/bench/%: bench/%.c $(filter-out %/main.o,$(DAEMON_O)) $(O)/kmod-user/reader.o $(O)/libcomm.a
 	@mkdir -p $(@D)
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_daemon) $(LF) $(filter-out %.h,$^) -o $@ $(LIBS_daemon) $(LIBS_libcomm) -lpthread
@@ -330,7 +330,7 @@ pictures: all $(O)/tests/e2e/make_store
 
 bench: deps-bench
 	+$(MAKE) --no-print-directory all bench-built
-bench-built: all $(BENCH) $(O)/bench/load $(O)/bench/gaps $(O)/bench/rings $(O)/bench/storm
+bench-built: all $(BENCH) $(O)/bench/load $(O)/bench/gaps $(O)/bench/rings $(O)/bench/registers $(O)/bench/storm
 	O=$(O) bench/bench.sh
 	O=$(O) bench/storms.sh
 

@@ -300,10 +300,13 @@ refreshes() {
     END { printf "%-34s median %.0f ms, %.0f .. %.0f  (%d pairs)\n", "top, a refresh", v[int((NR + 1) / 2)], v[1], v[NR], NR }'
 }
 
+# What debug registers cost programs that never trap.
+registers() { "$O/bench/registers"; }
+
 echo "$(nproc) CPUs, $(uname -r)"
-for what in ${1:-spin gaps redis idle samples attach replay marks alloc report views html exact}; do
+for what in ${1:-spin gaps redis idle samples registers attach replay marks alloc report views html exact}; do
   case $what in
-  spin | gaps | redis | idle | samples | replay | marks | alloc | report | views | html | exact | callers | counters) $what ;;
+  spin | gaps | redis | idle | samples | registers | replay | marks | alloc | report | views | html | exact | callers | counters) $what ;;
   attach) attach_time ;;
   *) echo "bench: no such part: $what" >&2; exit 2 ;;
   esac

@@ -352,6 +352,7 @@ static __noinline bool write_mark(struct task_struct *task, const struct comm_ra
 #include "kernel_copy.h"
 #include "life_event.h"
 #include "own_time.h"
+#include "string_insn.h"
 #include "thread_memory.h"
 #include "tick.h"
 
@@ -595,6 +596,18 @@ static __always_inline struct pt_regs *interrupted_regs(const struct hrtimer *ti
 	return regs;
 }
 
+/* regs: of what was interrupted, the kernel's or a program's. */
+static __always_inline bool interrupts_string(const struct pt_regs *regs)
+{
+	__u64 ip = BPF_CORE_READ(regs, ip);
+	__u32 insn = 0;
+
+	if (ip >> 63 ? bpf_probe_read_kernel(&insn, sizeof(insn), (void *)ip)
+		     : bpf_probe_read_user(&insn, sizeof(insn), (void *)ip))
+		return false;
+	return comm_is_string_insn(insn);
+}
+
 /*
  * The scheduler's tick interrupts the running thread anyway: a sample in it costs our
  * own work only, which is a tenth of an interrupt in a virtual machine.
@@ -624,6 +637,10 @@ int BPF_PROG(ticked, struct hrtimer *timer)
 		if ((__u32)task->tgid == own_tgid && interrupted_regs(timer) == regs)
 			c->ticks++;
 		return 0;
+	}
+	if (ctl.watch_strings) {
+		regs = interrupted_regs(timer);
+		c->string_ticks += regs && interrupts_string(regs);
 	}
 	if (!ctl.tick_every || ++c->ticks % ctl.tick_every)
 		return 0;

@@ -184,7 +184,8 @@ struct comm_raw_cpu {
 		stopped; /* hits in processes that want no samples now; sampling programs */
 	unsigned long long count_drops;	  /* threads that ended uncounted */
 	unsigned long long behind_faults; /* hits that are the kernel's time; sampling programs */
-	unsigned long long reserved[4];
+	unsigned long long string_ticks;  /* that met a string instruction; see ctl.watch_strings */
+	unsigned long long reserved[3];
 };
 
 /* Of a thread or process; value of a map by tid.  Bytes, so that no CPU's store undoes another's. */
@@ -224,6 +225,8 @@ struct comm_raw_ctl {
 	unsigned int has_marks;	      /* the map of marks is not empty */
 	unsigned int drains;	      /* how often the daemon has begun to read the rings, from 1 */
 	unsigned int probes_frames;   /* frames begin at a probe, not at a process's own marks */
+	unsigned int
+		watch_strings; /* ticks are looked at for string instructions (string_insn.h) */
 	unsigned int wake; /* the next record wakes the daemon and sets this to 0; else none does */
 	/*
 	 * Of which threads and processes it could not be noted that the daemon has had records:

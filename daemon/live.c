@@ -182,6 +182,7 @@ static int open_companions(struct live *live)
 	const struct comm_companion_config config = {
 		.options = live->options,
 		.sampler = live->source.sampler,
+		.handle = live->source.handle,
 		.target = live->target.target,
 		.inspect = &live->processes,
 		.interrupt_ns = live->calibration.interrupt_ns,

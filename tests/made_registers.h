@@ -18,6 +18,7 @@ static uint64_t made_clock_ns(void)
 }
 #define comm_clock_now_ns made_clock_ns
 #include "../daemon/companion/register_window.c"
+#include "../daemon/companion/window_cost.c"
 #include "../daemon/companion/window_pairs.c"
 #include "../daemon/companion/word_pool.c"
 #include "../daemon/loss_teller.c"
@@ -145,6 +146,16 @@ uint64_t comm_breakpoints_cost_ns(const struct comm_breakpoints *points)
 {
 	(void)points;
 	return n_traps_made * 1000;
+}
+
+/* String instructions take a tenth of the time that they are watched, and half of that for the registers' sake. */
+static uint64_t strings_made_ns, watched_since_ns;
+static bool is_watched;
+
+double comm_breakpoints_string_loss(const struct comm_breakpoints *points)
+{
+	(void)points;
+	return 0.5;
 }
 
 bool comm_target_has(const struct comm_target *target, uint32_t tgid)

@@ -18,6 +18,8 @@
 #include "trigger.h"
 
 enum {
+	STRING_BYTES = 2048, /* filled to measure how much slower that goes, */
+	STRING_TIMES = 9,    /* so often with a register set and without */
 	SLOTS = COMM_DEBUG_REGISTERS,
 	RING_PAGES = 4, /* all traps of all slots, and some of other processes */
 	RING_TYPE = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
@@ -59,7 +61,7 @@ struct comm_breakpoints {
 	struct cpu *cpu; /* as many as rings */
 	struct comm_hotplug *hotplug;
 	unsigned int n_slots, draining;
-	double trap_ns;
+	double trap_ns, string_loss;
 	uint64_t traps, cost_ns, lost;
 	comm_breakpoint_trap_fn *fn; /* of the drain that runs */
 	void *ctx;
@@ -129,6 +131,37 @@ static int try_trap(void)
 		rc = -EIO;
 	close(fd);
 	return rc ? rc : traps ? 0 : -ENOTSUP;
+}
+
+static uint64_t fill_ns(void)
+{
+	static uint8_t filled[STRING_BYTES];
+	uint64_t start_ns = comm_clock_now_ns();
+	void *to = filled;
+	size_t n = sizeof(filled);
+
+	__asm__ volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(0) : "memory");
+	return comm_clock_now_ns() - start_ns;
+}
+
+/* The shortest times, as anything may come between. */
+static double measure_string_loss(void)
+{
+	volatile uint64_t word = 0;
+	uint64_t own_ns = UINT64_MAX, set_ns = UINT64_MAX, ns;
+	int fd = open_breakpoint(0, -1, &word);
+
+	if (fd < 0)
+		return 0;
+	for (unsigned int i = 0; i < 2 * STRING_TIMES; i++) {
+		uint64_t *least = i % 2 ? &set_ns : &own_ns;
+
+		ioctl(fd, i % 2 ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+		ns = fill_ns();
+		*least = ns < *least ? ns : *least;
+	}
+	close(fd);
+	return set_ns > own_ns ? 1 - (double)own_ns / (double)set_ns : 0;
 }
 
 static int explain(int rc, char **why)
@@ -275,6 +308,7 @@ int comm_breakpoints_create(uint32_t slots, double trap_ns, struct comm_breakpoi
 		goto fail;
 	b->trap_ns = trap_ns;
 	rc = try_trap();
+	b->string_loss = rc ? 0 : measure_string_loss();
 	if (!rc)
 		rc = comm_cpu_rings_open(&rings, &b->rings, &why);
 	free(why);
@@ -443,6 +477,11 @@ uint64_t comm_breakpoints_drain(struct comm_breakpoints *b, comm_breakpoint_trap
 		b->lost += ring->malformed - malformed;
 	}
 	return b->lost;
+}
+
+double comm_breakpoints_string_loss(const struct comm_breakpoints *b)
+{
+	return b->string_loss;
 }
 
 uint64_t comm_breakpoints_unopened(const struct comm_breakpoints *b)

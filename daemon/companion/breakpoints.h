@@ -58,6 +58,12 @@ void comm_breakpoints_silence(struct comm_breakpoints *points, unsigned int slot
 uint64_t comm_breakpoints_drain(struct comm_breakpoints *points, comm_breakpoint_trap_fn *fn,
 				void *ctx);
 
+/*
+ * While any register is set, string instructions (rep movs, rep stos) go on byte by byte: which part of the time
+ * that a CPU spends in them then would else be its own; measured as they are created.
+ */
+double comm_breakpoints_string_loss(const struct comm_breakpoints *points);
+
 /* Breakpoints of CPUs that are back and have none. */
 uint64_t comm_breakpoints_unopened(const struct comm_breakpoints *points);
 /* Traps so far, and the time that they and setting registers took from the target. */

@@ -24,7 +24,8 @@ struct comm_sampler;
 
 struct comm_companion_config {
 	const struct comm_options *options;
-	const struct comm_sampler *sampler; /* the run's sampler */
+	const struct comm_sampler *sampler; /* the run's sampler, */
+	void *handle;			    /* which is open */
 	const struct comm_target *target;
 	struct comm_inspect *inspect; /* of the target's processes as they are now */
 	double interrupt_ns;	      /* what an interrupt costs the target */

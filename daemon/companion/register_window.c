@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "hash.h"
 #include "loss_teller.h"
 #include "trapped.h"
+#include "window_cost.h"
 #include "window_pairs.h"
 #include "word_pool.h"
 
@@ -22,7 +24,8 @@ enum {
 	LENGTH_MAX_NS = 1500 * MS,
 	/* Words that change within it are drawn apart. */
 	SOON_NS = 30 * MS,
-	LOOKS = 4, /* at a window until it is due */
+	UNPAID_NS = 2000 * MS, /* words without a window are told of together */
+	LOOKS = 4,	       /* at a window until it is due */
 	LOOK_MS_MIN = 5,
 	/* Traps of other processes that one window bears: each costs them time. */
 	FOREIGN_MAX = 4 * COMM_BREAKPOINT_TRAPS,
@@ -78,7 +81,11 @@ struct comm_register_windows {
 	struct comm_word_pools pools[STRATA];
 	uint64_t random;
 	uint32_t numbers;
-	uint64_t counted_ns; /* set_ns is counted up to then */
+	uint64_t counted_ns;	      /* set_ns is counted up to then */
+	bool is_watching;	      /* string instructions */
+	struct comm_window_cost cost; /* to these */
+	struct comm_live_word unpaid; /* stands for all that would cost too much */
+	uint64_t unpaid_told_ns;
 	uint64_t lost[COMM_LOSS_MAX];
 	struct comm_loss_teller losses;
 	struct comm_register_windows_stats stats;
@@ -125,6 +132,8 @@ int comm_register_windows_create(const struct comm_register_windows_config *conf
 	rc = comm_breakpoints_create(config->slots, config->trap_ns, &w->points, err);
 	if (!rc)
 		rc = make_windows(w);
+	w->stats.knows_strings =
+		config->strings_ns && config->strings_ns(config->strings_ctx, false) != UINT64_MAX;
 	if (rc)
 		comm_register_windows_destroy(w);
 	else
@@ -146,9 +155,14 @@ void comm_register_windows_destroy(struct comm_register_windows *w)
 	free(w);
 }
 
+static bool is_late(const struct comm_live_word *word)
+{
+	return word->lag_ns > SOON_NS;
+}
+
 void comm_register_windows_offer(struct comm_register_windows *w, const struct comm_live_word *word)
 {
-	comm_word_pools_offer(&w->pools[word->lag_ns <= SOON_NS ? SOON : LATER], &w->random, word,
+	comm_word_pools_offer(&w->pools[is_late(word) ? LATER : SOON], &w->random, word,
 			      comm_clock_now_ns());
 }
 
@@ -211,8 +225,39 @@ static struct window *window_on(struct comm_register_windows *w, const struct co
 	return NULL;
 }
 
+static uint64_t length_of(const struct comm_live_word *word)
+{
+	uint64_t ns = word->lag_ns * LAGS;
+
+	return ns < LENGTH_MIN_NS ? LENGTH_MIN_NS : ns > LENGTH_MAX_NS ? LENGTH_MAX_NS : ns;
+}
+
+/* Words that get no window stand for what they stand for, all the same. */
+static void pass_over(struct comm_register_windows *w, const struct comm_live_word *word)
+{
+	double before = w->unpaid.stands_for;
+
+	w->unpaid = *word;
+	w->unpaid.stands_for += before;
+	w->stats.unpaid++;
+}
+
+static void tell_unpaid(struct comm_register_windows *w, uint64_t now_ns, comm_event_fn *push,
+			void *ctx)
+{
+	static const struct comm_window_pairs none;
+
+	if (!(w->unpaid.stands_for > 0) || now_ns - w->unpaid_told_ns < UNPAID_NS)
+		return;
+	comm_window_pairs_tell(&none, &w->unpaid, ++w->numbers, COMM_FED_REGISTERS, now_ns, push,
+			       ctx);
+	w->unpaid.stands_for = 0;
+	w->unpaid_told_ns = now_ns;
+}
+
+/* most_ns: that a long window may cost. */
 static void begin(struct comm_register_windows *w, unsigned int slot,
-		  const struct comm_live_word *word, uint64_t now_ns)
+		  const struct comm_live_word *word, uint64_t now_ns, double most_ns)
 {
 	struct window *s = window_on(w, word);
 
@@ -225,6 +270,10 @@ static void begin(struct comm_register_windows *w, unsigned int slot,
 		w->lost[COMM_LOSS_WATCH]++;
 		return;
 	}
+	if (is_late(word) && comm_window_cost_more(&w->cost, now_ns, length_of(word)) > most_ns) {
+		pass_over(w, word);
+		return;
+	}
 	s = &w->window[slot];
 	s->word = *word;
 	s->number = ++w->numbers;
@@ -234,12 +283,10 @@ static void begin(struct comm_register_windows *w, unsigned int slot,
 		       w->config.is_shared(w->config.shared_ctx, word->tgid, word->addr);
 	s->is_lost = false;
 	s->foreign = 0;
-	s->length_ns = word->lag_ns * LAGS;
-	s->length_ns = s->length_ns < LENGTH_MIN_NS   ? LENGTH_MIN_NS
-		       : s->length_ns > LENGTH_MAX_NS ? LENGTH_MAX_NS
-						      : s->length_ns;
+	s->length_ns = length_of(word);
 	s->due_ns = now_ns + s->length_ns;
 	comm_window_pairs_clear(&s->pairs);
+	comm_window_cost_open(&w->cost, now_ns, s->length_ns);
 	w->stats.begun++;
 	set_anew(w, slot, OPEN);
 }
@@ -248,15 +295,16 @@ static void begin(struct comm_register_windows *w, unsigned int slot,
  * Which words a slot is for: the first for those that change soon, which may have the others', too.  A single slot takes
  * them in turn.
  */
-static bool draw(struct comm_register_windows *w, unsigned int slot, struct comm_live_word *ret)
+static bool draw(struct comm_register_windows *w, unsigned int slot, bool may_be_long,
+		 struct comm_live_word *ret)
 {
 	bool later = w->n_slots > 1 ? slot != 0 : w->numbers % 2;
 
-	if (later && comm_word_pools_draw(&w->pools[LATER], ret))
+	if (later && may_be_long && comm_word_pools_draw(&w->pools[LATER], ret))
 		return true;
 	if (comm_word_pools_draw(&w->pools[SOON], ret))
 		return true;
-	return w->n_slots == 1 && comm_word_pools_draw(&w->pools[LATER], ret);
+	return w->n_slots == 1 && may_be_long && comm_word_pools_draw(&w->pools[LATER], ret);
 }
 
 /* Whose data the traps at this address are: those of another process at a private one are other data. */
@@ -452,12 +500,38 @@ static void look(struct comm_register_windows *w, unsigned int slot, uint64_t no
 	s->is_lost |= s->stop_ns < s->since_ns && !s->pairs.write.flags;
 }
 
-static void look_at_all(struct comm_register_windows *w, uint64_t now_ns)
+/* Watches string instructions while registers are set; what they have lost since the last time is the windows'. */
+static void watch_strings(struct comm_register_windows *w, bool any, bool any_long)
+{
+	uint64_t ns;
+
+	if (!w->stats.knows_strings || (!any && !w->is_watching))
+		return;
+	ns = w->config.strings_ns(w->config.strings_ctx, any);
+	ns = (uint64_t)(comm_breakpoints_string_loss(w->points) * (double)ns);
+	if (any_long)
+		w->stats.long_string_ns += ns - w->stats.string_ns;
+	w->stats.string_ns = ns;
+	w->is_watching = any;
+}
+
+static bool is_any_set(const struct comm_register_windows *w)
 {
 	bool any = false;
 
 	for (unsigned int i = 0; i < w->n_slots; i++)
 		any |= is_set(&w->window[i]);
+	return any;
+}
+
+static void look_at_all(struct comm_register_windows *w, uint64_t now_ns)
+{
+	bool any = is_any_set(w), any_long = false;
+
+	for (unsigned int i = 0; i < w->n_slots; i++)
+		any_long |= is_set(&w->window[i]) && is_late(&w->window[i].word);
+	watch_strings(w, any, any_long);
+	comm_window_cost_learn(&w->cost, any, now_ns, w->stats.string_ns);
 	if (any)
 		w->stats.set_ns += now_ns - w->counted_ns;
 	w->counted_ns = now_ns;
@@ -466,6 +540,7 @@ static void look_at_all(struct comm_register_windows *w, uint64_t now_ns)
 	drain(w);
 	for (unsigned int i = 0; i < w->n_slots; i++)
 		look(w, i, now_ns);
+	watch_strings(w, is_any_set(w), false);
 }
 
 /* That nobody writes the memory of a process that has ended is no news. */
@@ -494,18 +569,50 @@ void comm_register_windows_collect(struct comm_register_windows *w, uint64_t now
 		comm_window_pairs_tell(&s->pairs, &s->word, s->number, COMM_FED_REGISTERS, now_ns,
 				       push, ctx);
 	}
+	tell_unpaid(w, now_ns, push, ctx);
 	w->lost[COMM_LOSS_CPUS] = comm_breakpoints_unopened(w->points);
 	comm_loss_tell(&w->losses, w->lost, now_ns, push, ctx);
 }
 
-void comm_register_windows_turn(struct comm_register_windows *w, uint64_t now_ns, bool may_begin)
+/* Are there means for long windows?  Until it is known what they cost, there is one alone, if there are no short ones. */
+static bool may_be_long(const struct comm_register_windows *w,
+			const struct comm_window_means *of_long)
+{
+	if (comm_window_cost_known(&w->cost) || isinf(of_long->left_ns))
+		return of_long->left_ns > 0;
+	return of_long->left_ns > 0 && !is_any_set(w) && !comm_word_pools_any(&w->pools[SOON]);
+}
+
+/* Windows end with what they have seen, if what is left of them would cost too much, as is known by now. */
+static void cut_dear(struct comm_register_windows *w, uint64_t now_ns, double most_ns)
+{
+	uint64_t until_ns = now_ns;
+
+	for (unsigned int i = 0; i < w->n_slots; i++) {
+		struct window *s = &w->window[i];
+
+		if (!is_set(s))
+			continue;
+		if (is_late(&s->word) && s->due_ns > now_ns &&
+		    comm_window_cost_of(&w->cost, s->due_ns - now_ns) > most_ns)
+			s->due_ns = now_ns;
+		until_ns = s->due_ns > until_ns ? s->due_ns : until_ns;
+	}
+	w->cost.open_until_ns = until_ns;
+}
+
+void comm_register_windows_turn(struct comm_register_windows *w, uint64_t now_ns,
+				const struct comm_window_means *all,
+				const struct comm_window_means *of_long)
 {
 	struct comm_live_word word;
 
 	look_at_all(w, now_ns);
-	for (unsigned int i = 0; i < w->n_slots && may_begin; i++)
-		if (w->window[i].phase == FREE && draw(w, i, &word))
-			begin(w, i, &word, now_ns);
+	for (unsigned int i = 0; i < w->n_slots && all->left_ns > 0; i++)
+		if (w->window[i].phase == FREE && draw(w, i, may_be_long(w, of_long), &word))
+			begin(w, i, &word, now_ns, of_long->most_ns);
+	cut_dear(w, now_ns, of_long->most_ns);
+	watch_strings(w, is_any_set(w), false);
 }
 
 void comm_register_windows_gone(struct comm_register_windows *w, uint32_t tgid)
@@ -531,6 +638,8 @@ int comm_register_windows_turn_ms(const struct comm_register_windows *w)
 		const struct window *s = &w->window[i];
 		int ms = (int)(s->length_ns / LOOKS / MS);
 
+		if (w->stats.knows_strings && !comm_window_cost_known(&w->cost))
+			ms = 0;
 		ms = ms < LOOK_MS_MIN ? LOOK_MS_MIN : ms;
 		if (is_set(s) && ms < ret)
 			ret = ms;

@@ -34,6 +34,14 @@ struct comm_register_windows_config {
 	/* Reads a process's code: returns how many bytes could be read from addr on, or -errno. */
 	ssize_t (*read_code)(void *ctx, uint32_t tgid, uint64_t addr, void *buf, size_t bytes);
 	void *code_ctx;
+	/* As a sampler's strings_ns().  NULL: it is not known. */
+	uint64_t (*strings_ns)(void *ctx, bool watch);
+	void *strings_ctx;
+};
+
+/* What windows may take of the target's time, ns: what is left, and what is ever kept.  INFINITY: there is no bound. */
+struct comm_window_means {
+	double left_ns, most_ns;
 };
 
 struct comm_register_windows_stats {
@@ -45,6 +53,10 @@ struct comm_register_windows_stats {
 	uint64_t unknown; /* and those of which it is not known whether they read or wrote */
 	uint64_t trap_ns; /* the target's time lost to traps and to setting registers */
 	uint64_t set_ns;  /* time with debug registers set, for one window or more */
+	/* What string instructions lost meanwhile (breakpoints.h), and of this while a long window was open. */
+	bool knows_strings;
+	uint64_t string_ns, long_string_ns;
+	uint64_t unpaid; /* words that got no window, as it would have cost too much */
 };
 
 /* Can they be used here and now?  *why: a sentence, malloc'ed: why not, or how many registers are free. */
@@ -62,9 +74,14 @@ void comm_register_windows_gone(struct comm_register_windows *windows, uint32_t 
 /* Pushes the COMM_EV_FED events of windows that have ended, and losses. */
 void comm_register_windows_collect(struct comm_register_windows *windows, uint64_t now_ns,
 				   comm_event_fn *push, void *ctx);
-/* Ends windows that are due, and begins new ones where slots are free. */
+/*
+ * Ends windows that are due, and begins new ones where slots are free, if anything is left of all means.  Long ones, on
+ * words that change late, have means of their own besides.  Of a word whose window would take more than is
+ * ever kept the writer is not known.
+ */
 void comm_register_windows_turn(struct comm_register_windows *windows, uint64_t now_ns,
-				bool may_begin);
+				const struct comm_window_means *all,
+				const struct comm_window_means *of_long);
 /* Interval at which open windows are to be looked at, ms; INT_MAX: none is open. */
 int comm_register_windows_turn_ms(const struct comm_register_windows *windows);
 void comm_register_windows_stats(const struct comm_register_windows *windows,

@@ -23,13 +23,13 @@
 
 enum { WAITING_MAX = 4096 }; /* reads that wait, of a turn */
 
-/* Share of the budget that windows may take; the samples that words come from have the rest. */
-static const double WINDOWS_SHARE = 0.3;
+/* Share of the budget that windows may take, and long ones of it; the samples that words come from have the rest. */
+static const double WINDOWS_SHARE = 0.3, LONG_SHARE = 0.15;
 /*
- * What an allotment does not spend is kept for so long, twice that at most.  Windows by looks at switches keep it longer, since
- * all looks of a window on a word that changes once a second must be paid when it begins.
+ * What an allotment does not spend is kept for so long, twice that at most.  That of long windows, and of windows by looks at
+ * switches, is kept longer, since all that one takes must be there when it begins.
  */
-static const uint64_t KEPT_NS = 1000000000u, SWITCHES_KEPT_NS = 4000000000u;
+static const uint64_t KEPT_NS = 1000000000u, LONG_KEPT_NS = 4000000000u;
 /*
  * The program that looks when threads leave their CPUs is called at each switch of the machine.  Where that alone takes more
  * than this part of the budget, there are no more windows: samples say more.
@@ -37,9 +37,9 @@ static const uint64_t KEPT_NS = 1000000000u, SWITCHES_KEPT_NS = 4000000000u;
 static const double CALLS_SHARE = 0.15;
 static const uint64_t CALLS_KEPT_NS = 8000000000u;
 /*
- * Debug registers that are set cost a target time that nothing tells, though they never trap: of three servers
- * 0 to 5 % while any is set (docs/operate/overhead.md).  So they are set in no more of the time than that many times
- * the budget's share: at 5 % that costs as much as the budget.
+ * Debug registers that are set slow string instructions down, though they never trap (docs/operate/overhead.md).  Where
+ * the sampler cannot tell by how much, they are set in no more of the time than that many times the budget's share:
+ * of three servers that took 0 to 5 % while any was set, so at 5 % it costs as much as the budget.
  */
 static const double SET_PER_OVERHEAD = 20;
 
@@ -50,7 +50,8 @@ struct survey {
 	struct comm_word_census *census;
 	struct comm_register_windows *registers; /* NULL: they cannot be had */
 	struct comm_switch_windows *switches;	 /* likewise, or registers can */
-	struct comm_allotment windows, set;	 /* of the budget, and of time */
+	struct comm_allotment windows, of_long;	 /* of the budget; the second is of the first */
+	struct comm_allotment set;		 /* of time */
 	struct comm_allotment calls;		 /* of the budget */
 	uint64_t start_ns;			 /* 0: no turn yet */
 	uint64_t n_bursts, n_waiting, crowded;
@@ -108,6 +109,8 @@ static void open_windows(struct survey *s, const struct comm_companion_config *c
 		.shared_ctx = config->shared_ctx,
 		.read_code = read_code,
 		.code_ctx = config->inspect,
+		.strings_ns = config->sampler->strings_ns,
+		.strings_ctx = config->handle,
 	};
 	const struct comm_switch_windows_config switches = {
 		.target = config->target,
@@ -158,6 +161,8 @@ static int survey_open(const struct comm_companion_config *config, void **ret, c
 		return -ENOMEM;
 	s->trigger = config->trigger;
 	s->windows.share = WINDOWS_SHARE;
+	s->of_long.share = LONG_SHARE;
+	s->of_long.kept_ns = LONG_KEPT_NS;
 	s->set.kept_ns = KEPT_NS;
 	s->calls.share = CALLS_SHARE;
 	s->calls.kept_ns = CALLS_KEPT_NS;
@@ -168,7 +173,7 @@ static int survey_open(const struct comm_companion_config *config, void **ret, c
 		return rc;
 	}
 	open_windows(s, config, err);
-	s->windows.kept_ns = s->switches ? SWITCHES_KEPT_NS : KEPT_NS;
+	s->windows.kept_ns = s->switches ? LONG_KEPT_NS : KEPT_NS;
 	*ret = s;
 	return 0;
 }
@@ -240,7 +245,7 @@ static uint64_t survey_cost_ns(const void *companion)
 		comm_register_windows_stats(s->registers, &registers);
 	if (s->switches)
 		comm_switch_windows_stats(s->switches, &switches);
-	return registers.trap_ns + switches.look_ns + switches.call_ns;
+	return registers.trap_ns + registers.string_ns + switches.look_ns + switches.call_ns;
 }
 
 /* Only what goes on for longer than calls may save for counts against them. */
@@ -251,36 +256,55 @@ static bool do_calls_pay(struct survey *s, uint64_t now_ns, uint64_t budget_ns, 
 	return now_ns - s->start_ns < CALLS_KEPT_NS || left_ns > -comm_allotment_most(&s->calls);
 }
 
+static struct comm_window_means means_of(struct comm_allotment *allotment, uint64_t now_ns,
+					 uint64_t all_ns, uint64_t spent_ns)
+{
+	struct comm_window_means ret;
+
+	ret.left_ns = comm_allotment_left(allotment, now_ns, all_ns, spent_ns);
+	ret.most_ns = comm_allotment_most(allotment);
+	return ret;
+}
+
+static void turn_registers(struct survey *s, uint64_t now_ns, uint64_t budget_ns,
+			   const struct comm_register_windows_stats *stats)
+{
+	struct comm_window_means all = {INFINITY, INFINITY}, of_long = all;
+
+	if (budget_ns != UINT64_MAX) {
+		all = means_of(&s->windows, now_ns, budget_ns, stats->trap_ns + stats->string_ns);
+		of_long = means_of(&s->of_long, now_ns, budget_ns, stats->long_string_ns);
+		if (!stats->knows_strings &&
+		    comm_allotment_left(&s->set, now_ns, now_ns, stats->set_ns) <= 0)
+			all.left_ns = 0;
+	}
+	comm_register_windows_turn(s->registers, now_ns, &all, &of_long);
+}
+
 static void survey_turn(void *companion, uint64_t now_ns, uint64_t budget_ns)
 {
 	struct survey *s = companion;
 	struct comm_register_windows_stats registers = {0};
 	struct comm_switch_windows_stats switches = {0};
 	double left_ns = INFINITY, most_ns = INFINITY;
-	bool may;
 
 	if (!s->start_ns)
 		s->start_ns = now_ns;
 	comm_word_census_turn(s->census, now_ns);
-	if (s->registers)
+	if (s->registers) {
 		comm_register_windows_stats(s->registers, &registers);
-	if (s->switches)
-		comm_switch_windows_stats(s->switches, &switches);
+		turn_registers(s, now_ns, budget_ns, &registers);
+	}
+	if (!s->switches)
+		return;
+	comm_switch_windows_stats(s->switches, &switches);
 	if (budget_ns != UINT64_MAX) {
-		left_ns = comm_allotment_left(&s->windows, now_ns, budget_ns,
-					      registers.trap_ns + switches.look_ns);
+		left_ns = comm_allotment_left(&s->windows, now_ns, budget_ns, switches.look_ns);
 		most_ns = comm_allotment_most(&s->windows);
-		if (s->switches && !do_calls_pay(s, now_ns, budget_ns, switches.call_ns))
+		if (!do_calls_pay(s, now_ns, budget_ns, switches.call_ns))
 			comm_switch_windows_stop(s->switches, now_ns);
 	}
-	if (s->switches)
-		comm_switch_windows_turn(s->switches, now_ns, left_ns, most_ns);
-	if (!s->registers)
-		return;
-	may = left_ns > 0;
-	if (budget_ns != UINT64_MAX)
-		may &= comm_allotment_left(&s->set, now_ns, now_ns, registers.set_ns) > 0;
-	comm_register_windows_turn(s->registers, now_ns, may);
+	comm_switch_windows_turn(s->switches, now_ns, left_ns, most_ns);
 }
 
 /* The time up to now has the old share. */
@@ -319,6 +343,11 @@ static void say_registers(const struct comm_register_windows *registers, FILE *o
 		" of unknown ways; %.1f s with any set, %.1f ms of the target's time\n",
 		r.begun, r.with_write, r.with_read, r.lost, r.traps, r.foreign, r.unknown,
 		(double)r.set_ns / 1e9, (double)r.trap_ns / 1e6);
+	if (r.knows_strings)
+		fprintf(out,
+			"  string instructions with any register set: %.1f ms lost; %" PRIu64
+			" words not watched, as that would cost too much\n",
+			(double)r.string_ns / 1e6, r.unpaid);
 }
 
 static void say_switches(const struct comm_switch_windows *switches, FILE *out)

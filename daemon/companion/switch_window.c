@@ -22,6 +22,7 @@ typedef uint64_t u64;
 #include "look_pairs.h"
 #include "loss_teller.h"
 #include "source.h"
+#include "window_cost.h"
 #include "word_pool.h"
 
 enum {
@@ -38,8 +39,6 @@ enum {
 };
 
 static const uint64_t LONGEST_NS = 4000000000u;
-/* What looks cost is known after so long, and from no longer than about twice the other. */
-static const uint64_t LEARNT_NS = 40000000, LEARNING_NS = 2000000000u;
 /* Words whose windows cost too much are told as unasked after so long. */
 static const uint64_t DEAR_NS = 10000000000u;
 
@@ -69,13 +68,6 @@ struct stratum {
 	struct comm_word_pool pool[COMM_SWITCH_WORDS_MAX];
 };
 
-/* What looks take of the target's time while any window is open: hardly more for many than for one. */
-struct look_cost {
-	uint64_t turn_ns, look_ns; /* at the last turn */
-	uint64_t open_until_ns;	   /* until then some window is open */
-	double open_ns, spent_ns;  /* open, and spent meanwhile */
-};
-
 struct comm_switch_windows {
 	struct comm_switch_windows_config config;
 	struct switch_look_bpf *bpf;
@@ -86,7 +78,7 @@ struct comm_switch_windows {
 	struct window window[COMM_SWITCH_WORDS_MAX];
 	struct stratum stratum[STRATA];
 	unsigned int next_stratum; /* the one that begins next, if both want to */
-	struct look_cost cost;
+	struct comm_window_cost cost;
 	uint32_t generation, number; /* the last ones given */
 	uint64_t stopped_ns;	     /* 0: it is not */
 	uint64_t random, drops;
@@ -287,8 +279,7 @@ static void open_window(struct comm_switch_windows *w, struct window *win,
 	win->begun_ns = win->ended_ns = win->n_changes = 0;
 	win->is_lost = false;
 	win->generation = w->generation;
-	if (w->cost.open_until_ns < now_ns + length_ns)
-		w->cost.open_until_ns = now_ns + length_ns;
+	comm_window_cost_open(&w->cost, now_ns, length_ns);
 	list_process(ctl, word->tgid);
 	raw->addr = word->addr & ~7ULL;
 	raw->mask = mask_of(word->addr, word->size_bytes);
@@ -453,23 +444,6 @@ static uint64_t look_ns(const struct comm_switch_windows *w)
 	return ret;
 }
 
-static void learn_cost(struct comm_switch_windows *w, uint64_t now_ns)
-{
-	struct look_cost *cost = &w->cost;
-	uint64_t spent_ns = look_ns(w);
-
-	if (is_any_open(w)) {
-		cost->open_ns += (double)(now_ns - cost->turn_ns);
-		cost->spent_ns += (double)(spent_ns - cost->look_ns);
-	}
-	if (cost->open_ns > 2 * (double)LEARNING_NS) {
-		cost->open_ns /= 2;
-		cost->spent_ns /= 2;
-	}
-	cost->turn_ns = now_ns;
-	cost->look_ns = spent_ns;
-}
-
 static bool wants(const struct stratum *s)
 {
 	bool has_room = false, has_words = false;
@@ -484,16 +458,10 @@ static bool wants(const struct stratum *s)
 /* What windows of a stratum would take of the target's time, beyond what those that are open will. */
 static double cost_of(const struct comm_switch_windows *w, const struct stratum *s, uint64_t now_ns)
 {
-	const struct look_cost *cost = &w->cost;
-	uint64_t from_ns = now_ns > cost->open_until_ns ? now_ns : cost->open_until_ns;
-	uint64_t to_ns = now_ns + s->longest_ns;
-
-	if (to_ns <= from_ns)
-		return 0;
 	/* Short ones find out. */
-	if (cost->open_ns < (double)LEARNT_NS)
-		return s == &w->stratum[SOON] || !wants(&w->stratum[SOON]) ? 0 : INFINITY;
-	return cost->spent_ns / cost->open_ns * (double)(to_ns - from_ns);
+	if (!comm_window_cost_known(&w->cost) && s != &w->stratum[SOON] && wants(&w->stratum[SOON]))
+		return INFINITY;
+	return comm_window_cost_more(&w->cost, now_ns, s->longest_ns);
 }
 
 /* Words that are not looked at stand for what they stand for, all the same. */
@@ -524,7 +492,7 @@ void comm_switch_windows_turn(struct comm_switch_windows *w, uint64_t now_ns, do
 	if (w->stopped_ns)
 		return;
 	end_due(w, now_ns);
-	learn_cost(w, now_ns);
+	comm_window_cost_learn(&w->cost, is_any_open(w), now_ns, look_ns(w));
 	for (unsigned int i = 0; i < STRATA; i++) {
 		struct stratum *s = &w->stratum[i];
 

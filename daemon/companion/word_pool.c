@@ -54,6 +54,15 @@ void comm_word_pools_offer(struct comm_word_pools *pools, uint64_t *random,
 	comm_word_pool_offer(&pools->pool[pools->next++ % pools->n], random, word);
 }
 
+bool comm_word_pools_any(const struct comm_word_pools *pools)
+{
+	bool ret = false;
+
+	for (unsigned int i = 0; i < COMM_WORD_POOLS; i++)
+		ret |= pools->pool[i].stands_for > 0;
+	return ret;
+}
+
 bool comm_word_pools_draw(struct comm_word_pools *pools, struct comm_live_word *ret)
 {
 	for (unsigned int i = 0; i < COMM_WORD_POOLS; i++)

@@ -43,6 +43,7 @@ struct comm_word_pools {
 
 void comm_word_pools_offer(struct comm_word_pools *pools, uint64_t *random,
 			   const struct comm_live_word *word, uint64_t now_ns);
+bool comm_word_pools_any(const struct comm_word_pools *pools);
 /* Empties one of the pools.  False: all were empty. */
 bool comm_word_pools_draw(struct comm_word_pools *pools, struct comm_live_word *ret);
 

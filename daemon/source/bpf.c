@@ -628,6 +628,19 @@ static void source_burst(void *source, const struct comm_event *event,
 				    &wanted[i].raw, BPF_ANY);
 }
 
+static uint64_t source_strings_ns(void *source, bool watch)
+{
+	struct source *s = source;
+	uint64_t ticks = 0;
+
+	if (!s->tick_ns)
+		return UINT64_MAX;
+	s->bpf->data->ctl.watch_strings = watch;
+	for (unsigned int i = 0; i < s->life_info.n_cpus; i++)
+		ticks += s->cpu[i].string_ticks;
+	return ticks * s->tick_ns;
+}
+
 static int source_count(void *source, uint64_t time_ns, comm_event_fn *push, void *ctx)
 {
 	return comm_bpf_life_count(((struct source *)source)->life, time_ns, push, ctx);
@@ -668,6 +681,7 @@ static const struct comm_sampler sampler = {
 	.seen = source_seen,
 	.marks = source_marks,
 	.burst = source_burst,
+	.strings_ns = source_strings_ns,
 	.count = source_count,
 	.ended_name = source_ended_name,
 	.stop = source_stop,

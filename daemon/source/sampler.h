@@ -140,6 +140,11 @@ struct comm_sampler {
 	void (*burst)(void *sampler, const struct comm_event *event,
 		      const struct comm_burst *burst);
 	/*
+	 * Time that all CPUs have spent in string instructions (rep movs, rep stos) while this was watched for, by
+	 * samples, ns; watch: from now on.  UINT64_MAX: this sampler cannot tell.  NULL: none ever can.
+	 */
+	uint64_t (*strings_ns)(void *sampler, bool watch);
+	/*
 	 * Pushes by how much the counters of each thread have grown since the last call, as of
 	 * time_ns; returns how many events.  NULL: the sampler does not count.
 	 */

@@ -52,6 +52,16 @@ static inline void reader(void)
 		;
 }
 
+static inline void string_filler(void)
+{
+	for (;;) {
+		void *to = buffer;
+		size_t n = BUFFER_BYTES;
+
+		__asm__ volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(0) : "memory");
+	}
+}
+
 /* /dev/null would take what is written and read nothing. */
 static inline void writer(void)
 {

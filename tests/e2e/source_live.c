@@ -417,6 +417,47 @@ static void test_ticks_found(void)
 	free(err);
 }
 
+static uint64_t cpu_ns(pid_t pid)
+{
+	struct timespec t = {0};
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
+		return 0;
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* A child that does nothing but string instructions, for so much of its time.  Others' count, too. */
+static void test_strings(void)
+{
+	static const uint64_t FOR_NS = 400000000;
+	pid_t pid = start_child(string_filler);
+	uint64_t before_ns, from_ns, ns = UINT64_MAX, later_ns;
+	struct session s;
+
+	if (started(&s, bpf, pid, 0, 100))
+		ns = bpf->sampler->strings_ns(s.handle, true);
+	if (ns == UINT64_MAX) {
+		skip("string instructions are seen", "this kernel's ticks cannot be hooked");
+		end(&s);
+		end_child(pid);
+		return;
+	}
+	before_ns = ns;
+	for (from_ns = cpu_ns(pid); cpu_ns(pid) - from_ns < FOR_NS;)
+		usleep(10000);
+	ns = bpf->sampler->strings_ns(s.handle, false);
+	for (from_ns = cpu_ns(pid); cpu_ns(pid) - from_ns < FOR_NS / 4;)
+		usleep(10000);
+	later_ns = bpf->sampler->strings_ns(s.handle, false);
+	printf("# %.0f ms of string instructions in %.0f ms\n", (double)(ns - before_ns) / 1e6,
+	       (double)FOR_NS / 1e6);
+	check(ns - before_ns > FOR_NS / 2, "string instructions are seen");
+	check(later_ns == ns, "while they are watched for, and not later");
+	end(&s);
+	end_child(pid);
+}
+
 static void refused(pid_t pid, int expected, const char *word, const char *name)
 {
 	struct comm_target *target;
@@ -604,5 +645,6 @@ int main(void)
 	test_life(bpf);
 	test_no_hooks();
 	test_ticks_found();
+	test_strings();
 	return n_failed ? 1 : 0;
 }

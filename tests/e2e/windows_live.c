@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -265,6 +266,8 @@ static bool check(bool ok, const char *what)
 	return ok;
 }
 
+static const struct comm_window_means unbound = {INFINITY, INFINITY};
+
 /* Opens windows on a word, until so many were told of. */
 static void watch(struct comm_register_windows *w, enum word word, pid_t pid)
 {
@@ -283,7 +286,7 @@ static void watch(struct comm_register_windows *w, enum word word, pid_t pid)
 		if ((word == CONSTANT ? told.nobody : told.windows) >= WINDOWS)
 			break;
 		comm_register_windows_offer(w, &live);
-		comm_register_windows_turn(w, comm_clock_now_ns(), true);
+		comm_register_windows_turn(w, comm_clock_now_ns(), &unbound, &unbound);
 		do {
 			int ms = comm_register_windows_turn_ms(w);
 

@@ -26,7 +26,8 @@ static char self;
 static struct comm_switch_windows_stats made;
 static bool has_registers;
 static int n_stops, n_turns;
-static uint64_t set_ns;
+static bool knows_strings;
+static uint64_t set_ns, long_ns;
 static uint64_t stopped_ns, now_ns, budget_ns;
 static struct survey *survey;
 
@@ -48,16 +49,25 @@ void made_registers_stats(const struct comm_register_windows *w,
 			  struct comm_register_windows_stats *ret)
 {
 	(void)w;
-	*ret = (struct comm_register_windows_stats){.set_ns = set_ns};
+	*ret = (struct comm_register_windows_stats){.set_ns = set_ns,
+						    .knows_strings = knows_strings,
+						    .string_ns = knows_strings ? set_ns / 10 : 0,
+						    .long_string_ns = long_ns / 10};
 }
 
-/* Registers are set whenever they may be. */
-void made_registers_turn(struct comm_register_windows *w, uint64_t at_ns, bool may)
+/* Registers are set whenever they may be, for long windows if these may. */
+void made_registers_turn(struct comm_register_windows *w, uint64_t at_ns,
+			 const struct comm_window_means *all,
+			 const struct comm_window_means *of_long)
 {
 	(void)w;
 	(void)at_ns;
-	if (may)
-		set_ns += TURN_MS * MS;
+	assert_true(all->left_ns <= all->most_ns && of_long->left_ns <= of_long->most_ns);
+	if (all->left_ns <= 0)
+		return;
+	set_ns += TURN_MS * MS;
+	if (of_long->left_ns > 0)
+		long_ns += TURN_MS * MS;
 }
 
 int made_switches(const struct comm_switch_windows_config *config, struct comm_switch_windows **ret,
@@ -105,7 +115,8 @@ static int open_survey(void **state)
 	(void)state;
 	made = (struct comm_switch_windows_stats){0};
 	n_stops = n_turns = 0;
-	stopped_ns = budget_ns = set_ns = 0;
+	stopped_ns = budget_ns = set_ns = long_ns = 0;
+	knows_strings = false;
 	now_ns = 1000 * (uint64_t)MS;
 	if (survey_open(&config, &ret, &err) || err)
 		return -1;
@@ -211,6 +222,24 @@ static void test_registers_follow_the_budget(void **state)
 	assert_in_range(set_per_mille(100), 18, 30);
 }
 
+/* Where it is known what set registers cost, that is charged, and is what bounds it. */
+static void test_registers_are_paid(void **state)
+{
+	uint64_t before_ns, all_ns, of_long_ns, paid_ns;
+
+	(void)state;
+	knows_strings = true;
+	play(60, 0);
+	before_ns = budget_ns;
+	all_ns = set_ns / 10;
+	of_long_ns = long_ns / 10;
+	play(600, 0);
+	paid_ns = budget_ns - before_ns;
+	assert_in_range(100 * (set_ns / 10 - all_ns) / paid_ns, 29, 30);
+	assert_in_range(100 * (long_ns / 10 - of_long_ns) / paid_ns, 14, 15);
+	assert_int_equal(survey_cost_ns(survey), set_ns / 10);
+}
+
 static void test_no_budget(void **state)
 {
 	(void)state;
@@ -235,6 +264,8 @@ int main(void)
 		TEST(test_no_budget),
 		cmocka_unit_test_setup_teardown(test_registers_follow_the_budget,
 						open_with_registers, close_survey),
+		cmocka_unit_test_setup_teardown(test_registers_are_paid, open_with_registers,
+						close_survey),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
