@@ -54,7 +54,7 @@ build cxx g++ -x c++ -std=c++11
 build sections gcc -ffunction-sections -Wl,--gc-sections
 build lib.so gcc -shared -fPIC -DLIBRARY
 for how in pie static cxx sections; do
-  profile $how "$dir/$how" 1000
+  profile $how "$dir/$how" 500
   check "marks of a program: $how" $how
 done
 gcc -O1 -x c -o "$dir/plain" - -ldl <<-'END'
@@ -62,7 +62,7 @@ gcc -O1 -x c -o "$dir/plain" - -ldl <<-'END'
 	int main(int argc, char **argv)
 	{
 		void (*work)(long, int) = dlsym(dlopen(argv[argc - 1], RTLD_NOW), "marked_work");
-		work(1500, 0);
+		work(700, 0);
 		return 0;
 	}
 END
@@ -84,18 +84,18 @@ jq -e '[.nodes[].name] | (index("reader") != null) and (index("read a") == null)
 "$commctl" report --store "$dir/pie.db" --json --by thread,region --min-share 0 --top 0 | jq -e '.edges | length > 0' >/dev/null &&
   ok "--by thread,region" || not_ok "--by thread,region"
 
-profile fork "$dir/pie" 1000 fork
+profile fork "$dir/pie" 500 fork
 check "a child of fork() goes on inside" fork "before fork"
 "$commctl" report --store "$dir/fork.db" --json --by outermost --self --min-share 0 --top 0 >"$dir/r"
 jq -e '[.nodes[].name] | (index("before fork") != null) and (index("write a") == null)' "$dir/r" >/dev/null &&
   ok "its regions are inside" || not_ok "its regions are inside" "$(cat "$dir/r")"
-profile exec "$dir/pie" 1000 exec
+profile exec "$dir/pie" 500 exec
 check "what is run by exec() is not inside" exec
-profile stop "$dir/pie" 1000 stop
+profile stop "$dir/pie" 500 stop
 check "nothing is sampled between COMM_STOP() and COMM_START()" stop
 "$commctl" report --store "$dir/stop.db" --json | jq -e '.loss.stopped > 0' >/dev/null &&
   ok "and that is told" || not_ok "and that is told" "$("$commctl" report --store "$dir/stop.db" --json | jq -c .loss)"
-profile wild "$dir/pie" 1000 wild
+profile wild "$dir/pie" 500 wild
 check "words that point anywhere have no names" wild
 
 # The exact source counts every byte; what samples say is near that.
