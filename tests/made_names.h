@@ -113,7 +113,7 @@ static inline uint32_t made_site(struct made_names *names, uint32_t function, co
 
 static inline uint32_t made_region(struct made_names *names, uint32_t parent, const char *name)
 {
-	names->region[names->n_regions] = (struct comm_code_region){parent, name};
+	names->region[names->n_regions] = (struct comm_code_region){name, parent};
 	return names->n_regions++;
 }
 

@@ -246,7 +246,7 @@ static int load_region(struct comm_exact *exact, const struct result_record *r, 
 	name = take(exact, &at, r->payload + r->bytes, f.name_bytes);
 	if (!name || !claim(seen, f.id, exact->run.n_regions) || f.parent >= exact->run.n_regions)
 		return -EBADMSG;
-	exact->region[f.id] = (struct comm_code_region){f.parent, name};
+	exact->region[f.id] = (struct comm_code_region){name, f.parent};
 	return 0;
 }
 

@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "hash.h"
+#include "keyed.h"
 
 enum {
-	NAMES = 1 << 14, /* of classes, in a run; powers of two */
-	NAME_SLOTS = 2 * NAMES,
-	LEADS = 1 << 13,   /* words that were followed lately */
-	FOLLOWED_MOST = 8, /* words, in one reading of a piece */
-	NAME_PIECE = 128,  /* bytes of a text that are read at once */
+	NAMES = (1 << 14) - 1, /* of classes, in a run */
+	LEADS = 1 << 13,       /* words that were followed lately; a power of two */
+	FOLLOWED_MOST = 8,     /* words, in one reading of a piece */
+	NAME_PIECE = 128,      /* bytes of a text that are read at once */
 };
 
 /* A class may have been unloaded, and its memory be another's. */
@@ -28,29 +28,27 @@ struct lead {
 
 struct comm_block_classes {
 	struct lead lead[LEADS];
-	const char *name[NAMES]; /* name[0]: none */
-	uint16_t slot[NAME_SLOTS];
-	uint16_t n;
+	COMM_KEYED(keyed, const char *, name, n); /* by id - 1 */
 	struct comm_seen seen;
 };
 
 int comm_block_classes_create(struct comm_block_classes **ret)
 {
 	*ret = calloc(1, sizeof(**ret));
-	if (!*ret)
-		return -ENOMEM;
-	(*ret)->n = 1;
-	return 0;
+	return *ret ? 0 : -ENOMEM;
 }
 
 void comm_block_classes_destroy(struct comm_block_classes *classes)
 {
+	if (!classes)
+		return;
+	comm_keyed_deinit(&classes->keyed);
 	free(classes);
 }
 
 const char *comm_block_classes_name(const struct comm_block_classes *classes, uint16_t id)
 {
-	return id < classes->n ? classes->name[id] : NULL;
+	return id && id <= classes->n ? classes->name[id - 1] : NULL;
 }
 
 int comm_class_words(const struct comm_class_question *question, uint64_t at, uint64_t *word,
@@ -84,16 +82,11 @@ int comm_class_text(const struct comm_class_question *question, uint64_t at, cha
 /* Equal names are equal pointers.  0: there are too many. */
 static uint16_t id_of(struct comm_block_classes *classes, const char *name)
 {
-	size_t at = comm_hash_mix((uintptr_t)name, (uintptr_t)name >> 32);
+	static const struct comm_keyed_kind kind = {
+		.row_bytes = sizeof(name), .key_bytes = sizeof(name), .most = NAMES};
+	size_t at;
 
-	for (; classes->slot[at &= NAME_SLOTS - 1]; at++)
-		if (classes->name[classes->slot[at]] == name)
-			return classes->slot[at];
-	if (classes->n == NAMES)
-		return 0;
-	classes->slot[at] = classes->n;
-	classes->name[classes->n] = name;
-	return classes->n++;
+	return comm_keyed_at(&classes->keyed, &kind, &name, &at) ? 0 : (uint16_t)(at + 1);
 }
 
 /* Follows a word, unless that was done lately.  -EAGAIN: later. */

@@ -4,54 +4,48 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "hash.h"
+#include "keyed.h"
 
-enum { DICT_SLOTS = 2 * COMM_CALLS_MAX };
+enum { FIRST_ID = COMM_CALL_OUTERMOST + 1 };
 
 struct comm_calls {
-	struct comm_call call[COMM_CALLS_MAX];
-	uint32_t n;
+	COMM_KEYED(keyed, struct comm_call, call, n); /* from FIRST_ID on */
 	uint64_t n_unfiled;
-	uint32_t slot[DICT_SLOTS]; /* of call; 0: free */
 };
 
 int comm_calls_create(struct comm_calls **ret)
 {
-	struct comm_calls *calls = calloc(1, sizeof(*calls));
-
-	if (!calls)
-		return -ENOMEM;
-	calls->n = COMM_CALL_OUTERMOST + 1;
-	*ret = calls;
-	return 0;
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? 0 : -ENOMEM;
 }
 
 void comm_calls_destroy(struct comm_calls *calls)
 {
+	if (!calls)
+		return;
+	comm_keyed_deinit(&calls->keyed);
 	free(calls);
 }
 
 uint32_t comm_calls_get(struct comm_calls *calls, uint32_t function, uint32_t parent)
 {
-	size_t at = comm_hash_mix(function, parent);
+	static const struct comm_keyed_kind kind = {
+		COMM_KEYED_BYTES(struct comm_call, function),
+		.most = COMM_CALLS_MAX - FIRST_ID,
+	};
+	struct comm_call key = {parent, function};
+	size_t at;
 
-	for (; calls->slot[at &= DICT_SLOTS - 1]; at++) {
-		const struct comm_call *have = &calls->call[calls->slot[at]];
-
-		if (have->function == function && have->parent == parent)
-			return calls->slot[at];
-	}
-	if (parent != COMM_CALL_UNKNOWN && calls->n >= COMM_CALLS_MAX / 2) {
+	if (parent != COMM_CALL_UNKNOWN && comm_calls_count(calls) >= COMM_CALLS_MAX / 2 &&
+	    !comm_keyed_find(&calls->keyed, &kind, &key)) {
 		calls->n_unfiled++;
-		return comm_calls_get(calls, function, COMM_CALL_UNKNOWN);
+		key.parent = COMM_CALL_UNKNOWN;
 	}
-	if (calls->n >= COMM_CALLS_MAX) {
+	if (comm_keyed_at(&calls->keyed, &kind, &key, &at)) {
 		calls->n_unfiled++;
 		return COMM_CALL_UNKNOWN;
 	}
-	calls->call[calls->n] = (struct comm_call){parent, function};
-	calls->slot[at] = calls->n;
-	return calls->n++;
+	return FIRST_ID + (uint32_t)at;
 }
 
 uint64_t comm_calls_unfiled(const struct comm_calls *calls)
@@ -61,10 +55,12 @@ uint64_t comm_calls_unfiled(const struct comm_calls *calls)
 
 uint32_t comm_calls_count(const struct comm_calls *calls)
 {
-	return calls->n;
+	return FIRST_ID + (uint32_t)calls->n;
 }
 
 const struct comm_call *comm_calls_at(const struct comm_calls *calls, uint32_t id)
 {
-	return &calls->call[id < calls->n ? id : COMM_CALL_UNKNOWN];
+	static const struct comm_call none;
+
+	return id >= FIRST_ID && id < comm_calls_count(calls) ? &calls->call[id - FIRST_ID] : &none;
 }

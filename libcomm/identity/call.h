@@ -20,6 +20,7 @@ uint32_t comm_calls_get(struct comm_calls *calls, uint32_t function, uint32_t pa
 /* How often a path lost callers because the ids had run out. */
 uint64_t comm_calls_unfiled(const struct comm_calls *calls);
 uint32_t comm_calls_count(const struct comm_calls *calls);
+/* Until the next get(). */
 const struct comm_call *comm_calls_at(const struct comm_calls *calls, uint32_t id);
 
 #endif

@@ -8,14 +8,15 @@
 #include <string.h>
 
 #include "hash.h"
+#include "keyed.h"
 #include "names.h"
 #include "text.h"
 
 enum {
+	FIRST_ID = COMM_CODE_REGION_OTHER + 1,
 	NAME_READ_BYTES = 64, /* of a region's name, its NUL included */
 	NAMES_BYTES_MAX = 2 * COMM_CODE_REGIONS_MAX * NAME_READ_BYTES,
-	PLACES = 4096, /* names by where they stand: one per hash value */
-	DICT_SLOTS = 2 * COMM_CODE_REGIONS_MAX,
+	PLACES = 4096,			    /* names by where they stand: one per hash value */
 	RECHECK_NS = 1000 * 1000 * 1000,    /* until a name that may change is read again */
 	PROVISIONAL_NS = 100 * 1000 * 1000, /* until a line that is not known yet is asked again */
 };
@@ -36,10 +37,8 @@ struct comm_code_regions {
 	const struct comm_inspect *inspect;
 	struct comm_names *names;
 	const char *unreadable, *not_known;
-	struct comm_code_region region[COMM_CODE_REGIONS_MAX];
-	uint32_t n;
+	COMM_KEYED(keyed, struct comm_code_region, region, n); /* from FIRST_ID on */
 	uint64_t n_unfiled;
-	uint32_t slot[DICT_SLOTS]; /* of region; 0: free */
 	struct name_place place[PLACES];
 	const char *probed[COMM_PROBED_MAX + 1]; /* by id; NULL: there is none */
 };
@@ -57,8 +56,6 @@ int comm_code_regions_create(const struct comm_inspect *inspect, struct comm_cod
 	regions->inspect = inspect;
 	regions->unreadable = comm_names_add(regions->names, "(unreadable)", NAME_READ_BYTES);
 	regions->not_known = comm_names_add(regions->names, "(region not known)", NAME_READ_BYTES);
-	regions->region[regions->n++].name = "";
-	regions->region[regions->n++].name = "(other)";
 	*ret = regions;
 	return 0;
 }
@@ -68,6 +65,7 @@ void comm_code_regions_destroy(struct comm_code_regions *regions)
 	if (!regions)
 		return;
 	comm_names_destroy(regions->names);
+	comm_keyed_deinit(&regions->keyed);
 	free(regions);
 }
 
@@ -165,21 +163,18 @@ const char *comm_code_regions_name(struct comm_code_regions *regions, struct com
 /* The region of that name within parent. */
 static uint32_t region_id(struct comm_code_regions *regions, uint32_t parent, const char *name)
 {
-	size_t at = comm_hash_mix((uintptr_t)name, parent);
+	static const struct comm_keyed_kind kind = {
+		COMM_KEYED_BYTES(struct comm_code_region, parent),
+		.most = COMM_CODE_REGIONS_MAX - FIRST_ID,
+	};
+	const struct comm_code_region key = {name, parent};
+	size_t at;
 
-	for (; regions->slot[at &= DICT_SLOTS - 1]; at++) {
-		const struct comm_code_region *have = &regions->region[regions->slot[at]];
-
-		if (have->parent == parent && have->name == name)
-			return regions->slot[at];
-	}
-	if (regions->n >= COMM_CODE_REGIONS_MAX) {
+	if (comm_keyed_at(&regions->keyed, &kind, &key, &at)) {
 		regions->n_unfiled++;
 		return COMM_CODE_REGION_OTHER;
 	}
-	regions->region[regions->n] = (struct comm_code_region){parent, name};
-	regions->slot[at] = regions->n;
-	return regions->n++;
+	return FIRST_ID + (uint32_t)at;
 }
 
 uint32_t comm_code_regions_get(struct comm_code_regions *regions, struct comm_space *space,
@@ -201,11 +196,15 @@ uint64_t comm_code_regions_unfiled(const struct comm_code_regions *regions)
 
 uint32_t comm_code_regions_count(const struct comm_code_regions *regions)
 {
-	return regions->n;
+	return FIRST_ID + (uint32_t)regions->n;
 }
 
 const struct comm_code_region *comm_code_regions_at(const struct comm_code_regions *regions,
 						    uint32_t id)
 {
-	return &regions->region[id < regions->n ? id : COMM_CODE_REGION_OTHER];
+	static const struct comm_code_region none = {.name = ""}, other = {.name = "(other)"};
+
+	if (id >= FIRST_ID && id < comm_code_regions_count(regions))
+		return &regions->region[id - FIRST_ID];
+	return id == COMM_CODE_REGION_NONE ? &none : &other;
 }

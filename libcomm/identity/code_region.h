@@ -34,6 +34,7 @@ const char *comm_code_regions_name(struct comm_code_regions *regions, struct com
 /* How often a region became "(other)" because the ids had run out. */
 uint64_t comm_code_regions_unfiled(const struct comm_code_regions *regions);
 uint32_t comm_code_regions_count(const struct comm_code_regions *regions);
+/* Until the next get(). */
 const struct comm_code_region *comm_code_regions_at(const struct comm_code_regions *regions,
 						    uint32_t id);
 

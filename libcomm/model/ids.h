@@ -87,8 +87,8 @@ struct comm_site {
 
 /* A marked region inside another one: each way of nesting is a region of its own. */
 struct comm_code_region {
-	uint32_t parent; /* the region around it, COMM_CODE_REGION_NONE: there is none */
 	const char *name;
+	uint32_t parent; /* the region around it, COMM_CODE_REGION_NONE: there is none */
 };
 
 /* A function that is under way, and the call that it was called in. */
