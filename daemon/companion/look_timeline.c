@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Who runs on a CPU, while intervals are computed. */
-struct seat {
+struct running {
 	uint64_t from_ns; /* the thread has run since, or the CPU's last switch was then */
 	uint32_t tid;	  /* 0: none of the process's, as far as is known */
 };
@@ -15,7 +15,7 @@ struct comm_look_timeline {
 	struct comm_look_switch *log;
 	size_t n, capacity;
 	uint64_t position; /* of the first */
-	struct seat *seat;
+	struct running *running;
 	uint32_t n_cpus;
 	struct comm_look_interval *interval;
 	size_t n_intervals, interval_capacity;
@@ -30,8 +30,8 @@ int comm_look_timeline_create(uint32_t n_cpus, size_t capacity, struct comm_look
 	t->capacity = capacity;
 	t->n_cpus = n_cpus;
 	t->log = calloc(capacity, sizeof(*t->log));
-	t->seat = calloc(n_cpus, sizeof(*t->seat));
-	if (!t->log || !t->seat) {
+	t->running = calloc(n_cpus, sizeof(*t->running));
+	if (!t->log || !t->running) {
 		comm_look_timeline_destroy(t);
 		return -ENOMEM;
 	}
@@ -44,7 +44,7 @@ void comm_look_timeline_destroy(struct comm_look_timeline *t)
 	if (!t)
 		return;
 	free(t->interval);
-	free(t->seat);
+	free(t->running);
 	free(t->log);
 	free(t);
 }
@@ -114,19 +114,19 @@ static int add_interval(struct comm_look_timeline *t, uint32_t tid, uint64_t fro
 static int take(struct comm_look_timeline *t, const struct comm_look_switch *s, uint32_t tgid,
 		uint64_t from_ns, uint64_t to_ns)
 {
-	struct seat *seat = &t->seat[s->cpu];
+	struct running *running = &t->running[s->cpu];
 	uint64_t since_ns = s->goes_on ? s->time_ns : s->came_ns;
 	int rc = 0;
 
 	/* Whoever it was came no earlier than what was last told of the CPU. */
 	if (s->tgid == tgid)
-		rc = add_interval(t, s->tid, seat->from_ns,
+		rc = add_interval(t, s->tid, running->from_ns,
 				  s->time_ns < to_ns ? s->time_ns : to_ns);
 	if (s->goes_on)
-		seat->tid = s->tgid == tgid ? s->tid : seat->tid;
+		running->tid = s->tgid == tgid ? s->tid : running->tid;
 	else
-		seat->tid = s->next_tgid == tgid ? s->next_tid : 0;
-	seat->from_ns = since_ns > from_ns ? since_ns : from_ns;
+		running->tid = s->next_tgid == tgid ? s->next_tid : 0;
+	running->from_ns = since_ns > from_ns ? since_ns : from_ns;
 	return rc;
 }
 
@@ -139,12 +139,12 @@ int comm_look_timeline_threads(struct comm_look_timeline *t, uint32_t tgid, uint
 
 	t->n_intervals = 0;
 	for (uint32_t i = 0; i < t->n_cpus; i++)
-		t->seat[i] = (struct seat){.from_ns = from_ns};
+		t->running[i] = (struct running){.from_ns = from_ns};
 	for (size_t i = first; i < t->n && !rc; i++)
 		rc = take(t, &t->log[i], tgid, from_ns, to_ns);
 	for (uint32_t i = 0; i < t->n_cpus && !rc; i++)
-		if (t->seat[i].tid)
-			rc = add_interval(t, t->seat[i].tid, t->seat[i].from_ns, to_ns);
+		if (t->running[i].tid)
+			rc = add_interval(t, t->running[i].tid, t->running[i].from_ns, to_ns);
 	if (rc)
 		return rc;
 	*ret = t->interval;
