@@ -65,7 +65,7 @@ static inline int teardown(void **state)
 struct own_place {
 	pid_t pid;
 	struct comm_mapping m;
-	struct comm_area zeroed[COMM_ZEROED_MAX];
+	struct comm_range zeroed[COMM_ZEROED_MAX];
 	size_t n_zeroed;
 	const struct comm_mapping *map;
 	size_t n_map;

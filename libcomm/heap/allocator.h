@@ -31,10 +31,10 @@ struct comm_allocator_ops {
 	 * What is opened of this allocator's for an address, told apart by its start: memory that blocks
 	 * are cut from, as large as it is now, or its tables.  false: there is none.
 	 */
-	bool (*range)(const struct comm_heap_place *place, struct comm_area *ret);
+	bool (*range)(const struct comm_heap_place *place, struct comm_range *ret);
 	/* -ENOENT: what is there is not this allocator's.  *ret is given back by close(). */
 	int (*open)(const struct comm_marks_memory *memory, const struct comm_heap_place *place,
-		    const struct comm_area *area, void **ret);
+		    const struct comm_range *area, void **ret);
 	void (*close)(void *state);
 	size_t (*state_bytes)(const void *state); /* of memory that it takes now */
 	/*
@@ -44,13 +44,13 @@ struct comm_allocator_ops {
 	 * allocator's, if anyone's; -EPROTO: the memory contradicts itself, or changed on the way.
 	 */
 	int (*enter)(void *state, const struct comm_marks_memory *memory,
-		     const struct comm_area *area, uint64_t piece, uint64_t *ret);
+		     const struct comm_range *area, uint64_t piece, uint64_t *ret);
 	/*
 	 * The blocks of a piece that was entered; errors are those of enter().  is_far: checked by what lies
 	 * farther in front of it, too, which takes twice as long.
 	 */
 	int (*read)(void *state, const struct comm_marks_memory *memory,
-		    const struct comm_area *area, uint64_t piece, bool is_far,
+		    const struct comm_range *area, uint64_t piece, bool is_far,
 		    struct comm_block_list *ret);
 	/*
 	 * Who asked for the block that begins at an address, where the allocator keeps a profile of its

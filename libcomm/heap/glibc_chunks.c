@@ -262,7 +262,7 @@ static int step(struct glibc_area *a, const struct comm_marks_memory *memory, ui
 }
 
 static int glibc_enter(void *state, const struct comm_marks_memory *memory,
-		       const struct comm_area *area, uint64_t piece, uint64_t *ret)
+		       const struct comm_range *area, uint64_t piece, uint64_t *ret)
 {
 	struct glibc_area *a = state;
 	uint64_t block;
@@ -286,7 +286,7 @@ static int glibc_enter(void *state, const struct comm_marks_memory *memory,
 }
 
 static int glibc_read(void *state, const struct comm_marks_memory *memory,
-		      const struct comm_area *area, uint64_t piece, bool is_far,
+		      const struct comm_range *area, uint64_t piece, bool is_far,
 		      struct comm_block_list *ret)
 {
 	struct glibc_area *a = state;
@@ -336,7 +336,7 @@ static size_t glibc_state_bytes(const void *state)
 }
 
 /* An area whose first chunk is there; -ENOENT: it is none. */
-static int make(const struct comm_marks_memory *memory, const struct comm_area *area,
+static int make(const struct comm_marks_memory *memory, const struct comm_range *area,
 		uint64_t first, uint64_t flags, void **ret)
 {
 	struct glibc_area *a = calloc(1, sizeof(*a));
@@ -369,31 +369,31 @@ static bool is_plain(const struct comm_mapping *m)
 	return m->kind == COMM_MAP_ANON && m->readable && m->writable && !m->shared && !m->path[0];
 }
 
-static bool heap_range(const struct comm_heap_place *place, struct comm_area *ret)
+static bool heap_range(const struct comm_heap_place *place, struct comm_range *ret)
 {
-	*ret = (struct comm_area){place->m->start, place->m->end};
+	*ret = (struct comm_range){place->m->start, place->m->end};
 	return place->m->kind == COMM_MAP_HEAP;
 }
 
 static int heap_open(const struct comm_marks_memory *memory, const struct comm_heap_place *place,
-		     const struct comm_area *area, void **ret)
+		     const struct comm_range *area, void **ret)
 {
 	(void)place;
 	return make(memory, area, area->start, 0, ret);
 }
 
-static bool arena_range(const struct comm_heap_place *place, struct comm_area *ret)
+static bool arena_range(const struct comm_heap_place *place, struct comm_range *ret)
 {
 	uint64_t start = place->addr & ~(uint64_t)(HEAP_BYTES - 1), end = start + HEAP_BYTES;
 	const struct comm_mapping *m = place->m;
 
-	*ret = (struct comm_area){start, m->end < end ? m->end : end};
+	*ret = (struct comm_range){start, m->end < end ? m->end : end};
 	return is_plain(m) && start >= m->start;
 }
 
 /* A heap begins with where its arena is; in the arena's first heap that is right behind this. */
 static int arena_open(const struct comm_marks_memory *memory, const struct comm_heap_place *place,
-		      const struct comm_area *area, void **ret)
+		      const struct comm_range *area, void **ret)
 {
 	uint64_t info[2], info_bytes, first;
 
@@ -416,14 +416,14 @@ static int arena_open(const struct comm_marks_memory *memory, const struct comm_
 	return make(memory, area, first, NOT_MAIN, ret);
 }
 
-static bool mapped_range(const struct comm_heap_place *place, struct comm_area *ret)
+static bool mapped_range(const struct comm_heap_place *place, struct comm_range *ret)
 {
-	*ret = (struct comm_area){place->m->start, place->m->end};
+	*ret = (struct comm_range){place->m->start, place->m->end};
 	return is_plain(place->m);
 }
 
 static int mapped_open(const struct comm_marks_memory *memory, const struct comm_heap_place *place,
-		       const struct comm_area *area, void **ret)
+		       const struct comm_range *area, void **ret)
 {
 	(void)place;
 	return make(memory, area, area->start, IS_MAPPED, ret);

@@ -220,7 +220,7 @@ static struct area *area_place(struct comm_heap_blocks *blocks, uint32_t tgid, u
 
 /* NULL: *ret_err says whether it is another's (-ENOENT), or not known yet. */
 static struct area *area_at(struct comm_heap_blocks *blocks, uint32_t tgid, uint8_t allocator,
-			    const struct comm_heap_place *place, const struct comm_area *range,
+			    const struct comm_heap_place *place, const struct comm_range *range,
 			    uint64_t now_ns, int *ret_err)
 {
 	const struct comm_marks_memory memory = {read_target, blocks};
@@ -397,7 +397,7 @@ static const struct comm_block_class *classes_of(struct comm_heap_blocks *blocks
 
 /* Has a piece read, if that is due.  -EAGAIN: there are no two readings yet. */
 static int look_at(struct comm_heap_blocks *blocks, struct area *a,
-		   const struct comm_heap_place *place, const struct comm_area *range,
+		   const struct comm_heap_place *place, const struct comm_range *range,
 		   uint64_t start, struct read_piece **ret)
 {
 	const struct comm_marks_memory memory = {read_target, blocks};
@@ -452,7 +452,7 @@ static void weigh(struct comm_heap_blocks *blocks, struct area *a)
 	}
 }
 
-static int enter(struct comm_heap_blocks *blocks, struct area *a, const struct comm_area *range,
+static int enter(struct comm_heap_blocks *blocks, struct area *a, const struct comm_range *range,
 		 uint64_t piece, uint64_t now_ns, uint64_t *ret)
 {
 	const struct comm_marks_memory memory = {read_target, blocks};
@@ -519,7 +519,7 @@ static void make_answer(struct comm_heap_blocks *blocks, const struct answered *
  * -ENODATA: it is another allocator's.
  */
 static int answer(struct comm_heap_blocks *blocks, struct area *a,
-		  const struct comm_heap_place *place, const struct comm_area *range,
+		  const struct comm_heap_place *place, const struct comm_range *range,
 		  struct comm_blocks_found *ret)
 {
 	uint64_t now_ns = blocks->reading.now_ns(blocks->reading.ctx), addr = place->addr;
@@ -556,7 +556,7 @@ int comm_heap_blocks_at(struct comm_heap_blocks *blocks, uint32_t tgid,
 			const struct comm_heap_place *place, struct comm_blocks_found *ret)
 {
 	uint64_t now_ns = blocks->reading.now_ns(blocks->reading.ctx);
-	struct comm_area range;
+	struct comm_range range;
 	struct area *a;
 	int err;
 
@@ -621,7 +621,7 @@ int comm_heap_blocks_site(struct comm_heap_blocks *blocks, uint32_t tgid,
 	uint64_t now_ns = blocks->reading.now_ns(blocks->reading.ctx), addr = place->addr;
 	struct comm_blocks_found found;
 	const struct site *site;
-	struct comm_area range;
+	struct comm_range range;
 	struct area *a;
 	int err;
 

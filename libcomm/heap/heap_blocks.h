@@ -35,7 +35,7 @@ struct comm_heap_place {
 	uint64_t addr;
 	/* That addr is in, with what the kernel shows as another one beside it, though it is one heap. */
 	const struct comm_mapping *m;
-	const struct comm_area *zeroed; /* comm_maps_zeroed() of the process */
+	const struct comm_range *zeroed; /* comm_maps_zeroed() of the process */
 	size_t n_zeroed;
 	const struct comm_mapping *map; /* all mappings of the process, in order of address */
 	size_t n_map;

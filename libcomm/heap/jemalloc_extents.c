@@ -98,7 +98,7 @@ struct range {
 
 /* Reads for the target are good for one question (n_asked). */
 struct jemalloc {
-	struct comm_area zeroed[COMM_ZEROED_MAX];
+	struct comm_range zeroed[COMM_ZEROED_MAX];
 	size_t n_zeroed;
 	uint64_t root;			    /* 0: not known, */
 	uint64_t search_at;		    /* and not searched for before this question */
@@ -471,7 +471,7 @@ static ssize_t read_bounded(void *ctx, uint64_t addr, void *buf, size_t len_byte
  * that one *tries more are tried.
  */
 static int find_root(struct jemalloc *je, const struct comm_marks_memory *memory,
-		     const struct comm_area *zeroed, uint64_t piece, unsigned int *tries)
+		     const struct comm_range *zeroed, uint64_t piece, unsigned int *tries)
 {
 	uint64_t shift = piece / PAGE / ENTRIES * 8, at = zeroed->start, n;
 	int err;
@@ -521,7 +521,7 @@ static int search(struct jemalloc *je, const struct comm_marks_memory *memory, u
 }
 
 static int jemalloc_enter(void *state, const struct comm_marks_memory *memory,
-			  const struct comm_area *area, uint64_t piece, uint64_t *ret)
+			  const struct comm_range *area, uint64_t piece, uint64_t *ret)
 {
 	struct jemalloc *je = state;
 	size_t slot = piece / COMM_PIECE_BYTES % PIECES;
@@ -602,7 +602,7 @@ static void tell_page(const struct extent *extent, uint64_t page, struct comm_bl
 }
 
 static int jemalloc_read(void *state, const struct comm_marks_memory *memory,
-			 const struct comm_area *area, uint64_t piece, bool is_far,
+			 const struct comm_range *area, uint64_t piece, bool is_far,
 			 struct comm_block_list *ret)
 {
 	struct jemalloc *je = state;
@@ -703,18 +703,18 @@ static int jemalloc_site(void *state, const struct comm_marks_memory *memory, ui
 		       : 0;
 }
 
-static bool jemalloc_range(const struct comm_heap_place *place, struct comm_area *ret)
+static bool jemalloc_range(const struct comm_heap_place *place, struct comm_range *ret)
 {
 	const struct comm_mapping *m = place->m;
 
 	if (!place->n_zeroed || m->shared || !m->writable)
 		return false;
-	*ret = (struct comm_area){place->zeroed[0].start, place->zeroed[place->n_zeroed - 1].end};
+	*ret = (struct comm_range){place->zeroed[0].start, place->zeroed[place->n_zeroed - 1].end};
 	return m->kind == COMM_MAP_HEAP || (m->kind == COMM_MAP_ANON && !m->path[0]);
 }
 
 static int jemalloc_open(const struct comm_marks_memory *memory,
-			 const struct comm_heap_place *place, const struct comm_area *area,
+			 const struct comm_heap_place *place, const struct comm_range *area,
 			 void **ret)
 {
 	struct jemalloc *je = calloc(1, sizeof(*je));

@@ -55,18 +55,18 @@ static bool is_pool(const struct pool_header *pool)
 	       pool->n_used <= blocks;
 }
 
-static bool pymalloc_range(const struct comm_heap_place *place, struct comm_area *ret)
+static bool pymalloc_range(const struct comm_heap_place *place, struct comm_range *ret)
 {
 	const struct comm_mapping *m = place->m;
 
-	*ret = (struct comm_area){m->start, m->end};
+	*ret = (struct comm_range){m->start, m->end};
 	return place->has_python && m->kind == COMM_MAP_ANON && m->readable && m->writable &&
 	       !m->shared && !m->path[0];
 }
 
 /* Its arenas are beside others' memory, so each pool is looked at. */
 static int pymalloc_open(const struct comm_marks_memory *memory,
-			 const struct comm_heap_place *place, const struct comm_area *area,
+			 const struct comm_heap_place *place, const struct comm_range *area,
 			 void **ret)
 {
 	(void)memory;
@@ -88,7 +88,7 @@ static uint64_t *known(struct pymalloc *py, uint64_t pool)
 }
 
 static int pymalloc_enter(void *state, const struct comm_marks_memory *memory,
-			  const struct comm_area *area, uint64_t piece, uint64_t *ret)
+			  const struct comm_range *area, uint64_t piece, uint64_t *ret)
 {
 	struct pymalloc *py = state;
 	struct pool_header pool;
@@ -128,7 +128,7 @@ static int find_free(const struct comm_seen *seen, const struct pool_header *poo
 }
 
 static int pymalloc_read(void *state, const struct comm_marks_memory *memory,
-			 const struct comm_area *area, uint64_t piece, bool is_far,
+			 const struct comm_range *area, uint64_t piece, bool is_far,
 			 struct comm_block_list *ret)
 {
 	uint64_t is_free[BLOCKS_MOST / 64 + 1] = {0};

@@ -39,7 +39,7 @@ struct live_process {
 	struct comm_mapping *map;
 	size_t n;
 	struct comm_program_name program;
-	struct comm_area zeroed[COMM_ZEROED_MAX];
+	struct comm_range zeroed[COMM_ZEROED_MAX];
 	size_t n_zeroed;
 	unsigned int python_minor; /* 0: it has no interpreter */
 	uint64_t

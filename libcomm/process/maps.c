@@ -341,7 +341,7 @@ bool comm_maps_has_python(const struct comm_mapping *map, size_t n)
 }
 
 size_t comm_maps_zeroed(const struct comm_mapping *map, size_t n,
-			struct comm_area ret[COMM_ZEROED_MAX])
+			struct comm_range ret[COMM_ZEROED_MAX])
 {
 	size_t found = 0;
 
@@ -351,7 +351,7 @@ size_t comm_maps_zeroed(const struct comm_mapping *map, size_t n,
 		if (m->kind == COMM_MAP_ANON && m->writable && !m->shared && !m->path[0] &&
 		    m->end - m->start >= ZEROED_LEAST_BYTES - PAGE && file->kind == COMM_MAP_FILE &&
 		    file->writable && !file->shared && file->end == m->start)
-			ret[found++] = (struct comm_area){m->start - PAGE, m->end};
+			ret[found++] = (struct comm_range){m->start - PAGE, m->end};
 	}
 	return found;
 }

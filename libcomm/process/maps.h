@@ -14,7 +14,7 @@ enum {
 	COMM_ZEROED_MAX = 4,
 };
 
-struct comm_area {
+struct comm_range {
 	uint64_t start, end; /* end is past the last byte */
 };
 
@@ -64,7 +64,7 @@ bool comm_maps_has_python(const struct comm_mapping *map, size_t n);
  * whose last page it begins): the first COMM_ZEROED_MAX of 2 MiB and more.  Returns how many.
  */
 size_t comm_maps_zeroed(const struct comm_mapping *map, size_t n,
-			struct comm_area ret[COMM_ZEROED_MAX]);
+			struct comm_range ret[COMM_ZEROED_MAX]);
 /* A file name without its directories. */
 const char *comm_maps_base(const char *path);
 /* A path that the kernel tells, as mappings have it: the same pointer for the same path. */

@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* Where a heap of a thread's arena could begin. */
 static const uint64_t base = 0x7f0040000000;
 /* Where a library's variables are, and all that they lead to. */
-static const struct comm_area zeroed = {0x7e8000000000, 0x7e8000000000 + (2 << 20) + 4096};
+static const struct comm_range zeroed = {0x7e8000000000, 0x7e8000000000 + (2 << 20) + 4096};
 static const uint64_t tree = 0x7e0000000000;
 
 enum { ROOT_BYTES = 64, TREE_BYTES = 16 << 20 };

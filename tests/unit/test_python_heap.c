@@ -162,7 +162,7 @@ static struct comm_block_list list = {.seen = &seen};
 static int tell(void)
 {
 	const struct comm_marks_memory memory = {read_pool, NULL};
-	const struct comm_area area = {POOL, POOL + (1 << 20)};
+	const struct comm_range area = {POOL, POOL + (1 << 20)};
 	const struct comm_heap_place place = {0};
 	uint64_t before;
 	void *made;
