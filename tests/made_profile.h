@@ -29,7 +29,7 @@ static const uint64_t base = (3ull << COMM_DATUM_SPACE_SHIFT) + (1 << 20);
 static struct comm_weights *weights;
 static struct comm_window *window;
 static struct comm_write_profile *profile;
-static struct comm_regions *regions;
+static struct comm_areas *areas;
 static uint32_t n_learned; /* bursts of the window */
 
 static inline int setup(void **state)
@@ -39,7 +39,7 @@ static inline int setup(void **state)
 	if (comm_weights_create(1, &weights) || comm_window_create(1 << 24, WORD, &window) ||
 	    comm_write_profile_create(1 << 24, WORD, &profile))
 		return -1;
-	regions = comm_write_profile_regions(profile);
+	areas = comm_write_profile_areas(profile);
 	return 0;
 }
 
@@ -100,18 +100,18 @@ static inline void learn(void)
 	comm_write_profile_learn(profile, window, weights, n_learned);
 }
 
-static inline uint32_t region_of(uint64_t offset, uint32_t level)
+static inline uint32_t area_of(uint64_t offset, uint32_t level)
 {
-	return comm_region_find(regions, OBJECT, base + offset, level, false);
+	return comm_area_find(areas, OBJECT, base + offset, level, false);
 }
 
 /* NULL: it was not seen there. */
 static inline struct comm_actor *actor_of(uint32_t thread, uint64_t offset, uint32_t level)
 {
-	uint32_t region = region_of(offset, level);
-	uint32_t at = region ? comm_actor_find(regions, region, thread, false) : 0;
+	uint32_t area = area_of(offset, level);
+	uint32_t at = area ? comm_actor_find(areas, area, thread, false) : 0;
 
-	return at ? comm_actor_at(regions, at) : NULL;
+	return at ? comm_actor_at(areas, at) : NULL;
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

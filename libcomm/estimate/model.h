@@ -38,7 +38,7 @@
 	X(half, 0.5, "observations that one of another kind is worth: around, met, of reads")    \
 	X(enough, 16,                                                                            \
 	  "bursts that suffice: for a ratio, to be read over and over, of all objects")          \
-	X(region_prior, 8, "data that the region above is worth")                                \
+	X(area_prior, 8, "data that the area above is worth")                                    \
 	X(written_prior, 4, "data that the likely part is worth to an object's")                 \
 	X(length_prior, 2, "observations that a burst's own length is worth")                    \
 	X(seat_bursts, 32, "bursts that what was known of a seat is worth to a thread's own")    \

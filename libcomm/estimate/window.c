@@ -160,7 +160,7 @@ static struct comm_window_write *window_line(struct comm_window *w, uint64_t lin
 	return draft;
 }
 
-/* A long write: whole regions, of the level that needs few of them. */
+/* A long write: whole areas, of the level that needs few of them. */
 static void window_cover(struct comm_window *w, const struct comm_access *a, uint32_t weight_slot,
 			 double share)
 {

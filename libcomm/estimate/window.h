@@ -19,7 +19,7 @@ struct comm_window;
 
 enum {
 	COMM_WINDOW_READS = 3,	    /* fewer when bursts are many */
-	COMM_WINDOW_CELLS = 16,	    /* most regions one long write is cut into */
+	COMM_WINDOW_CELLS = 16,	    /* most areas one long write is cut into */
 	COMM_WINDOW_SPIN_TURNS = 8, /* turns of one loop, from which on it waits */
 	COMM_WINDOW_YIELD_READS =
 		16, /* before a thread yields: who reads more does not only wait */
@@ -34,7 +34,7 @@ struct comm_window_write {
 	float count;	/* writes of each datum, scaled by all/known */
 	float weight;	/* the estimator's: count in executed accesses */
 	uint8_t mask;	/* data of the line written; level 1 only */
-	uint8_t level;	/* above 1: the whole region was written */
+	uint8_t level;	/* above 1: the whole area was written */
 };
 
 struct comm_window_read {
@@ -44,7 +44,7 @@ struct comm_window_read {
 	uint32_t site;
 	uint32_t weight_slot;
 	uint32_t self_site;
-	uint32_t region; /* the estimator's */
+	uint32_t area;	 /* the estimator's */
 	float bytes;	 /* scaled by all/known and 1/chance */
 	float count;	 /* accesses, scaled likewise */
 	float weight;	 /* the estimator's: count in executed accesses */

@@ -9,9 +9,9 @@ enum {
 	B = 3,
 	TRUSTED = COMM_CANDIDATE_BURSTS,
 	MANY = 1000,
-	FAR = 1 << 16, /* bytes: another region but that of 256 KiB */
+	FAR = 1 << 16, /* bytes: another area but that of 256 KiB */
 	OFTEN = 16,
-	COVER = 2048, /* bytes: four regions of 512 */
+	COVER = 2048, /* bytes: four areas of 512 */
 };
 
 static struct comm_candidate candidate[COMM_CANDIDATES];
@@ -22,9 +22,9 @@ static uint32_t find(uint64_t offset)
 {
 	struct comm_window_read read = {.datum = base + offset, .object = OBJECT};
 
-	read.region = region_of(offset, COMM_REGION_LINE);
-	if (!read.region)
-		read.region = region_of(offset, COMM_REGION_LINE + 1);
+	read.area = area_of(offset, COMM_AREA_LINE);
+	if (!read.area)
+		read.area = area_of(offset, COMM_AREA_LINE + 1);
 	return comm_candidates_find(profile, &read, READER, &around, candidate);
 }
 
@@ -44,7 +44,7 @@ static uint32_t profile_at(uint64_t offset, uint32_t from)
 
 	assert_non_null(c);
 	if (!comm_candidate_profile(profile, &around, offset / WORD % 8, from, c, &level))
-		return COMM_REGION_LEVELS;
+		return COMM_AREA_LEVELS;
 	candidate[0] = *c;
 	return level;
 }
@@ -83,8 +83,8 @@ static void who_writes_around(void **state)
 	assert_int_equal(find(0), 2);
 	a = of_thread(A, 2);
 	b = of_thread(B, 2);
-	for (uint32_t level = COMM_REGION_LINE; level < COMM_REGION_LEVELS; level++) {
-		bool far = level < COMM_REGION_OBJECT - 1;
+	for (uint32_t level = COMM_AREA_LINE; level < COMM_AREA_LEVELS; level++) {
+		bool far = level < COMM_AREA_OBJECT - 1;
 
 		assert_int_not_equal(a->actor[level], 0);
 		assert_int_equal(!b->actor[level], far);
@@ -129,7 +129,7 @@ static void profile_of_a_line(void **state)
 	reads(READER, 7 * WORD, 1);
 	learn();
 	for (uint64_t i = 0; i < 8; i++) {
-		assert_int_equal(profile_at(i * WORD, COMM_REGION_LINE), COMM_REGION_LINE);
+		assert_int_equal(profile_at(i * WORD, COMM_AREA_LINE), COMM_AREA_LINE);
 		sum += candidate->profile;
 		assert_int_equal(candidate->level, i < 6 ? 0 : 1);
 		assert_int_equal(comm_candidates_wrote(candidate, 1), i < 6);
@@ -144,12 +144,12 @@ static void profile_of_a_line(void **state)
 	/* Without what is known of lines all data are as one that was not seen: worth a burst beside 36. */
 	for (uint64_t i = 0; i < 8; i++) {
 		profile_at(i * WORD, COMM_CANDIDATE_COARSE);
-		assert_int_equal(candidate->level, COMM_REGION_LINE + 1);
+		assert_int_equal(candidate->level, COMM_AREA_LINE + 1);
 		assert_true(near(candidate->profile, 1.0 / 37 / 8) && candidate->chance < 1);
 	}
 }
 
-/* A line in which it was met seldom leans on the region around it, up to one where it was met often. */
+/* A line in which it was met seldom leans on the area around it, up to one where it was met often. */
 static void back_off(void **state)
 {
 	double few;
@@ -159,22 +159,22 @@ static void back_off(void **state)
 	writes(A, FAR, TRUSTED);
 	reads(READER, WORD, 1);
 	learn();
-	assert_int_equal(profile_at(0, COMM_REGION_LINE), COMM_REGION_OBJECT - 1);
+	assert_int_equal(profile_at(0, COMM_AREA_LINE), COMM_AREA_OBJECT - 1);
 	assert_int_equal(candidate->level, 0);
 	few = candidate->profile;
 	/* A third of its writes are there, all of them of one datum. */
 	assert_true(few > 0.25 && few < 1.0 / 3);
-	profile_at(WORD, COMM_REGION_LINE);
-	assert_int_equal(candidate->level, COMM_REGION_LINE);
+	profile_at(WORD, COMM_AREA_LINE);
+	assert_int_equal(candidate->level, COMM_AREA_LINE);
 	assert_true(candidate->profile < few / 4);
 	writes(A, 0, TRUSTED);
 	comm_window_drop(window, n_learned);
 	learn();
-	assert_int_equal(profile_at(0, COMM_REGION_LINE), COMM_REGION_LINE);
+	assert_int_equal(profile_at(0, COMM_AREA_LINE), COMM_AREA_LINE);
 	assert_true(candidate->profile > 0.9);
 }
 
-/* Who writes all of a region at once writes all of its data alike, seen or not. */
+/* Who writes all of an area at once writes all of its data alike, seen or not. */
 static void profile_of_long_writes(void **state)
 {
 	const struct comm_access access = access_of(0, COVER, COMM_ACCESS_WRITE);
@@ -184,9 +184,9 @@ static void profile_of_long_writes(void **state)
 		burst(A, &access, 1);
 	reads(READER, 3 * WORD, 1);
 	learn();
-	assert_int_equal(profile_at(3 * WORD, COMM_REGION_LINE), COMM_REGION_LINE + 1);
+	assert_int_equal(profile_at(3 * WORD, COMM_AREA_LINE), COMM_AREA_LINE + 1);
 	assert_true(candidate->chance == 1);
-	assert_int_equal(candidate->level, COMM_REGION_LINE + 1);
+	assert_int_equal(candidate->level, COMM_AREA_LINE + 1);
 	/* One line is in use, and one datum of it. */
 	assert_true(near(candidate->profile, 1));
 }
@@ -221,8 +221,8 @@ static void labels(void **state)
 static void coarse_ones(void **state)
 {
 	(void)state;
-	candidate[0] = (struct comm_candidate){.level = COMM_REGION_OBJECT, .share = 0.25};
-	candidate[1] = (struct comm_candidate){.level = COMM_REGION_OBJECT - 1, .share = 0.5};
+	candidate[0] = (struct comm_candidate){.level = COMM_AREA_OBJECT, .share = 0.25};
+	candidate[1] = (struct comm_candidate){.level = COMM_AREA_OBJECT - 1, .share = 0.5};
 	assert_false(comm_candidates_wrote(candidate, 2));
 	assert_true(comm_candidates_drop_coarse(candidate, 2) == 0.25);
 	assert_true(candidate[0].share == 0 && candidate[1].share == 0.5);

@@ -6,8 +6,8 @@
 enum {
 	A = 2,
 	SITES = 6,
-	FAR = 1 << 16, /* bytes: another region but that of 256 KiB */
-	COVER = 2048,  /* bytes of a long write, which is noted by regions of 512 */
+	FAR = 1 << 16, /* bytes: another area but that of 256 KiB */
+	COVER = 2048,  /* bytes of a long write, which is noted by areas of 512 */
 };
 
 static struct comm_candidate candidate;
@@ -28,13 +28,13 @@ static void write_by(uint32_t by, uint64_t offset, uint32_t size_bytes, uint32_t
 static uint32_t code_of(uint64_t offset)
 {
 	candidate = (struct comm_candidate){.thread = A};
-	for (uint32_t level = COMM_REGION_LINE; level < COMM_REGION_LEVELS; level++) {
-		uint32_t region = region_of(offset, level);
+	for (uint32_t level = COMM_AREA_LINE; level < COMM_AREA_LEVELS; level++) {
+		uint32_t area = area_of(offset, level);
 
-		if (region)
-			candidate.actor[level] = comm_actor_find(regions, region, A, false);
+		if (area)
+			candidate.actor[level] = comm_actor_find(areas, area, A, false);
 	}
-	return comm_candidate_sites(regions, &candidate, offset / WORD % 8, &seen, site, part);
+	return comm_candidate_sites(areas, &candidate, offset / WORD % 8, &seen, site, part);
 }
 
 static double part_of(uint32_t n, uint32_t of)
@@ -76,13 +76,13 @@ static void by_datum(void **state)
 	assert_int_equal(n, 2);
 	assert_false(seen);
 	assert_true(near(part_of(n, SITE_W), 0.75) && near(part_of(n, SITE_W + 1), 0.25));
-	/* Of another line the nearest region tells that has any. */
+	/* Of another line the nearest area tells that has any. */
 	n = code_of(LINE);
 	assert_false(seen);
 	assert_true(near(part_of(n, SITE_W), 0.75) && near(part_of(n, SITE_W + 1), 0.25));
 }
 
-/* Who wrote the whole region wrote the datum, as often as each other of it. */
+/* Who wrote the whole area wrote the datum, as often as each other of it. */
 static void by_long_writes(void **state)
 {
 	uint32_t n;

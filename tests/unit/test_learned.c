@@ -6,7 +6,7 @@
 enum {
 	A = 2, /* writes the first half of each line */
 	B = 3, /* and the other half */
-	HALF = COMM_REGION_CHILDREN / 2,
+	HALF = COMM_AREA_CHILDREN / 2,
 	TIMES = 10,
 	MANY = 400, /* bursts, of which all are looked at */
 };
@@ -131,15 +131,15 @@ static void without_own_writes(void **state)
 	assert_true(factor(true) == 1);
 	assert_false(met(SITE_W, SITE_R));
 	/* The profile has it. */
-	assert_true(actor_of(A, 0, COMM_REGION_LINE)->n == 1);
-	assert_true(actor_of(A, 0, COMM_REGION_LINE)->word[0] == 1);
+	assert_true(actor_of(A, 0, COMM_AREA_LINE)->n == 1);
+	assert_true(actor_of(A, 0, COMM_AREA_LINE)->word[0] == 1);
 	/* What other bursts wrote is met there. */
 	comm_window_drop(window, n_learned);
 	for (int i = 0; i < TIMES; i++)
 		burst(B, pass_on, 2);
 	take();
 	assert_true(met(SITE_W, SITE_R));
-	assert_true(actor_of(B, 0, COMM_REGION_LINE)->n == TIMES);
+	assert_true(actor_of(B, 0, COMM_AREA_LINE)->n == TIMES);
 }
 
 /* A read behind the burst's own write of the datum is settled. */

@@ -5,8 +5,8 @@
 enum {
 	A = 2,
 	B = 3,
-	FAR = 1 << 16, /* bytes: another region but that of 256 KiB */
-	COVER = 2048,  /* bytes of a long write, which is noted by regions of 512 */
+	FAR = 1 << 16, /* bytes: another area but that of 256 KiB */
+	COVER = 2048,  /* bytes of a long write, which is noted by areas of 512 */
 	OTHER_OBJECT = OBJECT + 1,
 	READS = 200,
 	/* Lines of which little memory begins to fill, and those for which there is none. */
@@ -44,23 +44,23 @@ static void bursts_and_accesses(void **state)
 
 	(void)state;
 	two_bursts();
-	a = actor_of(A, 0, COMM_REGION_LINE);
+	a = actor_of(A, 0, COMM_AREA_LINE);
 	assert_true(a->n == 2 && near(a->weight, 4) && a->n_pieces == 2);
 	assert_true(near(a->word[0] + a->word[1], 4) && a->word[0] > a->word[1]);
-	assert_int_equal(comm_region_at(regions, a->region)->written, 3);
-	for (uint32_t level = COMM_REGION_LINE + 1; level <= COMM_REGION_OBJECT; level++) {
-		bool both = level >= COMM_REGION_OBJECT - 1;
+	assert_int_equal(comm_area_at(areas, a->area)->written, 3);
+	for (uint32_t level = COMM_AREA_LINE + 1; level <= COMM_AREA_OBJECT; level++) {
+		bool both = level >= COMM_AREA_OBJECT - 1;
 
 		a = actor_of(A, 0, level);
 		assert_true(a->n == 2 && near(a->weight, both ? 5 : 4));
-		assert_true(a->n_pieces == 1 + (level == COMM_REGION_OBJECT - 1));
-		assert_true(a->n_below == 2 + (level == COMM_REGION_OBJECT - 1));
-		assert_true(comm_region_at(regions, a->region)->n == 2);
-		assert_true(comm_region_at(regions, a->region)->n_data == (both ? 3 : 2));
+		assert_true(a->n_pieces == 1 + (level == COMM_AREA_OBJECT - 1));
+		assert_true(a->n_below == 2 + (level == COMM_AREA_OBJECT - 1));
+		assert_true(comm_area_at(areas, a->area)->n == 2);
+		assert_true(comm_area_at(areas, a->area)->n_data == (both ? 3 : 2));
 	}
-	assert_true(actor_of(A, FAR, COMM_REGION_LINE)->n == 1);
+	assert_true(actor_of(A, FAR, COMM_AREA_LINE)->n == 1);
 	assert_int_equal(a->site[0], SITE_W);
-	assert_null(actor_of(B, 0, COMM_REGION_OBJECT));
+	assert_null(actor_of(B, 0, COMM_AREA_OBJECT));
 	assert_int_equal(comm_write_profile_thinned(profile), 0);
 	comm_write_profile_destroy(NULL);
 }
@@ -73,11 +73,11 @@ static void long_writes(void **state)
 	(void)state;
 	burst(A, &access, 1);
 	learn();
-	a = actor_of(A, 0, COMM_REGION_LINE + 1);
-	assert_null(actor_of(A, 0, COMM_REGION_LINE));
+	a = actor_of(A, 0, COMM_AREA_LINE + 1);
+	assert_null(actor_of(A, 0, COMM_AREA_LINE));
 	assert_true(a->n == 1 && a->weight == 64 && a->weight_cover == 64);
 	assert_int_equal(a->site_words[0], COMM_ACTOR_WHOLE);
-	a = actor_of(A, 0, COMM_REGION_LINE + 2);
+	a = actor_of(A, 0, COMM_AREA_LINE + 2);
 	assert_true(a->n == 1 && a->weight == COVER / WORD && a->weight_cover == 0);
 	assert_true(a->n_pieces == 4 && a->site_words[0] == 0);
 }
@@ -91,17 +91,17 @@ static void what_is_read(void **state)
 	reads(B, 2 * WORD, 3);
 	reads(A, 2 * WORD, 1);
 	learn();
-	line = region_of(0, COMM_REGION_LINE);
-	assert_int_equal(comm_region_at(regions, line)->read[2], 4);
-	assert_int_equal(comm_region_at(regions, line)->touched, 1 << 2);
-	assert_int_equal(comm_region_at(regions, line)->written, 0);
-	assert_null(actor_of(B, 0, COMM_REGION_LINE));
-	for (uint32_t level = COMM_REGION_LINE + 1; level <= COMM_REGION_OBJECT; level++) {
+	line = area_of(0, COMM_AREA_LINE);
+	assert_int_equal(comm_area_at(areas, line)->read[2], 4);
+	assert_int_equal(comm_area_at(areas, line)->touched, 1 << 2);
+	assert_int_equal(comm_area_at(areas, line)->written, 0);
+	assert_null(actor_of(B, 0, COMM_AREA_LINE));
+	for (uint32_t level = COMM_AREA_LINE + 1; level <= COMM_AREA_OBJECT; level++) {
 		b = actor_of(B, 0, level);
 		assert_true(b->n_read == 3 && b->weight_read == 3 && b->n == 0);
 	}
-	/* The read keeps the region. */
-	assert_int_equal(comm_window_reads(window, comm_window_at(window, 0))->region, line);
+	/* The read keeps the area. */
+	assert_int_equal(comm_window_reads(window, comm_window_at(window, 0))->area, line);
 }
 
 /* A burst's own writes are as if they were not there, and then as they were. */
@@ -111,25 +111,25 @@ static void own_writes(void **state)
 
 	(void)state;
 	two_bursts();
-	line = *actor_of(A, 0, COMM_REGION_LINE);
-	object = *actor_of(A, 0, COMM_REGION_OBJECT);
+	line = *actor_of(A, 0, COMM_AREA_LINE);
+	object = *actor_of(A, 0, COMM_AREA_OBJECT);
 	take_out(0, -1);
-	assert_true(near(actor_of(A, 0, COMM_REGION_LINE)->word[0], 1));
-	assert_true(near(actor_of(A, 0, COMM_REGION_LINE)->word[1], 0));
-	for (uint32_t level = COMM_REGION_LINE; level <= COMM_REGION_OBJECT; level++) {
+	assert_true(near(actor_of(A, 0, COMM_AREA_LINE)->word[0], 1));
+	assert_true(near(actor_of(A, 0, COMM_AREA_LINE)->word[1], 0));
+	for (uint32_t level = COMM_AREA_LINE; level <= COMM_AREA_OBJECT; level++) {
 		assert_true(actor_of(A, 0, level)->n == 1);
 		assert_true(near(actor_of(A, 0, level)->weight, 1));
 		assert_true(actor_of(A, 0, level)->n_below == 1);
 	}
-	assert_true(actor_of(A, FAR, COMM_REGION_LINE)->n == 0);
+	assert_true(actor_of(A, FAR, COMM_AREA_LINE)->n == 0);
 	take_out(0, 1);
-	assert_true(actor_of(A, 0, COMM_REGION_LINE)->n == line.n);
-	assert_true(near(actor_of(A, 0, COMM_REGION_LINE)->word[0], line.word[0]));
-	assert_true(actor_of(A, 0, COMM_REGION_LINE)->n_pieces == line.n_pieces);
-	assert_true(actor_of(A, 0, COMM_REGION_OBJECT)->n == object.n);
-	assert_true(near(actor_of(A, 0, COMM_REGION_OBJECT)->weight, object.weight));
-	assert_true(actor_of(A, 0, COMM_REGION_OBJECT)->n_below == object.n_below);
-	assert_true(actor_of(A, 0, COMM_REGION_OBJECT)->site_weight[0] == object.site_weight[0]);
+	assert_true(actor_of(A, 0, COMM_AREA_LINE)->n == line.n);
+	assert_true(near(actor_of(A, 0, COMM_AREA_LINE)->word[0], line.word[0]));
+	assert_true(actor_of(A, 0, COMM_AREA_LINE)->n_pieces == line.n_pieces);
+	assert_true(actor_of(A, 0, COMM_AREA_OBJECT)->n == object.n);
+	assert_true(near(actor_of(A, 0, COMM_AREA_OBJECT)->weight, object.weight));
+	assert_true(actor_of(A, 0, COMM_AREA_OBJECT)->n_below == object.n_below);
+	assert_true(actor_of(A, 0, COMM_AREA_OBJECT)->site_weight[0] == object.site_weight[0]);
 }
 
 /* Bursts at 100 us, 200 us and 500 us of the thread's time: one write in so long. */
@@ -141,7 +141,7 @@ static void activity(void **state)
 	(void)state;
 	writes(A, 0, 3);
 	learn();
-	a = actor_of(A, 0, COMM_REGION_LINE);
+	a = actor_of(A, 0, COMM_AREA_LINE);
 	assert_true(a->last_ns < 0);
 	for (uint32_t i = 0; i < 3; i++) {
 		comm_write_profile_activity(profile, window, comm_window_at(window, i), at_ns[i],
@@ -152,7 +152,7 @@ static void activity(void **state)
 	}
 	assert_true(near(a->recent_n, 1 + 0.9 + 0.81) && near(a->recent_weight, a->recent_n));
 	assert_true(fabs(a->recent_ns / (300e3 + 0.9 * 100e3 + 0.81 * 50e3) - 1) < 1e-5);
-	assert_true(actor_of(A, 0, COMM_REGION_OBJECT)->recent_ns == a->recent_ns);
+	assert_true(actor_of(A, 0, COMM_AREA_OBJECT)->recent_ns == a->recent_ns);
 }
 
 /* How much of an object is written is what is seen of what is due, most of it until more is known. */
@@ -186,7 +186,7 @@ static void write_lines(uint32_t from, uint32_t to)
 	learn();
 }
 
-/* Where room is scarce, what is written far from all else is noted of larger regions; what finds none is counted. */
+/* Where room is scarce, what is written far from all else is noted of larger areas; what finds none is counted. */
 static void little_room(void **state)
 {
 	struct comm_write_profile *large = profile;
@@ -194,28 +194,28 @@ static void little_room(void **state)
 
 	(void)state;
 	assert_int_equal(comm_write_profile_create(0, WORD, &profile), 0);
-	regions = comm_write_profile_regions(profile);
+	areas = comm_write_profile_areas(profile);
 	writes(B, 0, 1);
 	write_lines(0, FILLING);
-	assert_true(comm_regions_filling(regions));
-	assert_non_null(actor_of(A, (FILLING - 1) * LINE, COMM_REGION_LINE));
+	assert_true(comm_areas_filling(areas));
+	assert_non_null(actor_of(A, (FILLING - 1) * LINE, COMM_AREA_LINE));
 	/* Thread A writes all of the object, and thread B was met there once. */
 	writes(A, DISTANT, 1);
 	writes(A, DISTANT + LINE, 1);
 	writes(B, DISTANT, 1);
 	write_lines(0, 0);
-	assert_null(actor_of(A, DISTANT, COMM_REGION_OBJECT - 2));
-	assert_true(actor_of(A, DISTANT, COMM_REGION_OBJECT - 1)->weight == 2);
-	assert_null(actor_of(B, DISTANT, COMM_REGION_OBJECT - 1));
-	assert_true(actor_of(B, DISTANT, COMM_REGION_OBJECT)->weight == 2);
+	assert_null(actor_of(A, DISTANT, COMM_AREA_OBJECT - 2));
+	assert_true(actor_of(A, DISTANT, COMM_AREA_OBJECT - 1)->weight == 2);
+	assert_null(actor_of(B, DISTANT, COMM_AREA_OBJECT - 1));
+	assert_true(actor_of(B, DISTANT, COMM_AREA_OBJECT)->weight == 2);
 	writes(B, 0, 1);
 	write_lines(0, 0);
-	assert_true(actor_of(B, 0, COMM_REGION_LINE)->n == 1);
-	assert_true(actor_of(B, 0, COMM_REGION_LINE + 1)->n == 2);
+	assert_true(actor_of(B, 0, COMM_AREA_LINE)->n == 1);
+	assert_true(actor_of(B, 0, COMM_AREA_LINE + 1)->n == 2);
 	assert_int_equal(comm_write_profile_thinned(profile), 0);
 	write_lines(FILLING, FULL);
-	assert_null(actor_of(A, (FULL - 1) * LINE, COMM_REGION_LINE));
-	assert_true(actor_of(A, 0, COMM_REGION_OBJECT)->weight == FULL + 2);
+	assert_null(actor_of(A, (FULL - 1) * LINE, COMM_AREA_LINE));
+	assert_true(actor_of(A, 0, COMM_AREA_OBJECT)->weight == FULL + 2);
 	assert_int_equal(comm_write_profile_thinned(profile), 0);
 	other.object = OTHER_OBJECT;
 	burst(A, &other, 1);

@@ -19,24 +19,24 @@ static struct comm_candidate *candidate_of(struct comm_candidate *candidate, uin
 }
 
 /* By how many bursts the datum was read; 0: not known. */
-static double candidate_reads(const struct comm_regions *regions, const struct comm_window_read *r)
+static double candidate_reads(const struct comm_areas *areas, const struct comm_window_read *r)
 {
-	const struct comm_region *g = comm_region_at(regions, r->region);
+	const struct comm_area *g = comm_area_at(areas, r->area);
 
-	if (!r->region || g->level != COMM_REGION_LINE)
+	if (!r->area || g->level != COMM_AREA_LINE)
 		return 0;
-	return g->read[r->datum >> comm_region_shift(regions, 0) & 7];
+	return g->read[r->datum >> comm_area_shift(areas, 0) & 7];
 }
 
 void comm_candidates_label(const struct comm_write_profile *profile,
 			   struct comm_candidate *candidate, uint32_t n)
 {
-	struct comm_regions *regions = comm_write_profile_regions(profile);
+	struct comm_areas *areas = comm_write_profile_areas(profile);
 	double mine[COMM_CANDIDATES];
 
 	for (uint32_t i = 0; i < n; i++)
 		candidate[i].label = 1.0 / n;
-	for (uint32_t level = COMM_REGION_OBJECT; level >= COMM_REGION_LINE; level--) {
+	for (uint32_t level = COMM_AREA_OBJECT; level >= COMM_AREA_LINE; level--) {
 		double sum = 0;
 
 		memset(mine, 0, n * sizeof(*mine));
@@ -44,7 +44,7 @@ void comm_candidates_label(const struct comm_write_profile *profile,
 			uint32_t at = candidate[i].actor[level];
 
 			if (at)
-				mine[i] += fmax(comm_actor_at(regions, at)->n, 0);
+				mine[i] += fmax(comm_actor_at(areas, at)->n, 0);
 			sum += mine[i];
 		}
 		for (uint32_t i = 0; i < n; i++)
@@ -58,22 +58,22 @@ uint32_t comm_candidates_find(const struct comm_write_profile *profile,
 			      const struct comm_window_read *read, uint32_t reader,
 			      struct comm_around *ret, struct comm_candidate *ret_candidate)
 {
-	const struct comm_regions *regions = comm_write_profile_regions(profile);
-	uint32_t region = read->region, n = 0;
+	const struct comm_areas *areas = comm_write_profile_areas(profile);
+	uint32_t area = read->area, n = 0;
 
 	memset(ret, 0, sizeof(*ret));
-	for (uint32_t level = 0; level < COMM_REGION_LEVELS; level++)
-		ret->pieces[level] = COMM_REGION_CHILDREN;
-	while (region) {
-		const struct comm_region *g = comm_region_at(regions, region);
+	for (uint32_t level = 0; level < COMM_AREA_LEVELS; level++)
+		ret->pieces[level] = COMM_AREA_CHILDREN;
+	while (area) {
+		const struct comm_area *g = comm_area_at(areas, area);
 		uint32_t level = g->level;
 
 		ret->pieces[level] =
-			level < COMM_REGION_OBJECT ? __builtin_popcount(g->touched) : g->n_children;
+			level < COMM_AREA_OBJECT ? __builtin_popcount(g->touched) : g->n_children;
 		if (ret->pieces[level] < 1)
 			ret->pieces[level] = 1;
 		for (uint32_t at = g->actors; at;) {
-			const struct comm_actor *a = comm_actor_at(regions, at);
+			const struct comm_actor *a = comm_actor_at(areas, at);
 			struct comm_candidate *c;
 
 			ret->n_reads[level] += a->n_read;
@@ -90,9 +90,9 @@ uint32_t comm_candidates_find(const struct comm_write_profile *profile,
 			}
 			at = a->next;
 		}
-		region = g->parent;
+		area = g->parent;
 	}
-	ret->often = candidate_reads(regions, read) >= comm_parameter(COMM_P_enough) &&
+	ret->often = candidate_reads(areas, read) >= comm_parameter(COMM_P_enough) &&
 		     !comm_without(COMM_TERM_often);
 	return n;
 }
@@ -102,21 +102,21 @@ const struct comm_actor *comm_candidate_profile(const struct comm_write_profile 
 						uint32_t from, struct comm_candidate *candidate,
 						uint32_t *ret_level)
 {
-	const struct comm_regions *regions = comm_write_profile_regions(profile);
+	const struct comm_areas *areas = comm_write_profile_areas(profile);
 	double g = 1;
 	const struct comm_actor *a = NULL;
 	uint32_t level;
 
-	candidate->level = COMM_REGION_OBJECT;
+	candidate->level = COMM_AREA_OBJECT;
 	candidate->chance = 1;
 	candidate->tail = 0;
-	for (level = 1; level <= COMM_REGION_OBJECT; level++) {
+	for (level = 1; level <= COMM_AREA_OBJECT; level++) {
 		const struct comm_actor *child = a;
 		double pieces = around->pieces[level];
 		double below, mean, weight, share;
 
 		a = candidate->actor[level] && level >= from
-			    ? comm_actor_at(regions, candidate->actor[level])
+			    ? comm_actor_at(areas, candidate->actor[level])
 			    : NULL;
 		if (!a) {
 			g /= pieces;
@@ -140,7 +140,7 @@ const struct comm_actor *comm_candidate_profile(const struct comm_write_profile 
 		if (weight <= 0 && a->weight_cover <= 0 && a->n_pieces > 0)
 			candidate->chance *= mean / pieces / (mean / pieces + below / a->n_pieces);
 		g *= share;
-		if (a->n >= COMM_CANDIDATE_BURSTS || level == COMM_REGION_OBJECT)
+		if (a->n >= COMM_CANDIDATE_BURSTS || level == COMM_AREA_OBJECT)
 			break;
 	}
 	*ret_level = level;
@@ -176,7 +176,7 @@ static uint32_t candidate_add_sites(const struct comm_actor *actor, uint32_t wor
 	return n;
 }
 
-uint32_t comm_candidate_sites(const struct comm_regions *regions,
+uint32_t comm_candidate_sites(const struct comm_areas *areas,
 			      const struct comm_candidate *candidate, uint32_t word, bool *ret_seen,
 			      uint32_t *ret_site, double *ret_part)
 {
@@ -184,24 +184,24 @@ uint32_t comm_candidate_sites(const struct comm_regions *regions,
 	uint32_t n = 0;
 	double sum = 0;
 
-	for (uint32_t level = COMM_REGION_LINE; level < COMM_REGION_LEVELS; level++) {
-		const struct comm_actor *a =
-			candidate->actor[level] ? comm_actor_at(regions, candidate->actor[level])
-						: NULL;
+	for (uint32_t level = COMM_AREA_LINE; level < COMM_AREA_LEVELS; level++) {
+		const struct comm_actor *a = candidate->actor[level]
+						     ? comm_actor_at(areas, candidate->actor[level])
+						     : NULL;
 		double weight;
 
 		if (!a)
 			continue;
 		finest = finest ? finest : a;
-		if (level == COMM_REGION_LINE)
+		if (level == COMM_AREA_LINE)
 			weight = a->word[word];
-		else if (level < COMM_REGION_OBJECT)
-			weight = a->weight_cover / exp2(comm_region_shift(regions, level) -
-							comm_region_shift(regions, 0));
+		else if (level < COMM_AREA_OBJECT)
+			weight = a->weight_cover /
+				 exp2(comm_area_shift(areas, level) - comm_area_shift(areas, 0));
 		else
 			weight = 0;
 		if (weight > 0)
-			n = candidate_add_sites(a, level == COMM_REGION_LINE ? word : 0, weight, n,
+			n = candidate_add_sites(a, level == COMM_AREA_LINE ? word : 0, weight, n,
 						ret_site, ret_part);
 	}
 	*ret_seen = n;

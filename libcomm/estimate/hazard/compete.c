@@ -216,7 +216,7 @@ static bool compete_seen(struct comm_compete *r, const struct comm_candidate *c,
 
 /*
  * Dates the candidates' shares in the reader's frames: the same competition once more, in three slabs
- * that end where the frames begin.  A region may have parts of two buffers, one of which is written
+ * that end where the frames begin.  An area may have parts of two buffers, one of which is written
  * now and the other was written before, so only that frame is told of which both say so, the writes seen closest
  * to the datum and those around it; what the others have is of a frame that is not known.
  */

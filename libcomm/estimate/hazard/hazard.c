@@ -9,10 +9,10 @@
  * walking back in time from the read.
  *
  * Activity is the rate of w's sampled writes per on-CPU time of its own, over
- * its latest bursts in the finest region around x where it has some; it fades
+ * its latest bursts in the finest area around x where it has some; it fades
  * when w has been running for long without writing there.  The profile is the
- * share of w's writes in that region that went to x, backed off from region to
- * region as a hierarchy of Dirichlet distributions (MacKay and Peto, A
+ * share of w's writes in that area that went to x, backed off from area to
+ * area as a hierarchy of Dirichlet distributions (MacKay and Peto, A
  * hierarchical Dirichlet language model, 1995) of one concentration.
  *
  * Where a thread was not seen to write a piece, its hazard is that of a Poisson
@@ -36,6 +36,7 @@
  *
  * Of these, model.h lists what can be left out, and what is done then.
  */
+#include "area.h"
 #include "compete.h"
 #include "doubt.h"
 #include "edge_sums.h"
@@ -47,7 +48,6 @@
 #include "model.h"
 #include "on_cpu.h"
 #include "reads_per_write.h"
-#include "region.h"
 #include "rewritten.h"
 #include "seat.h"
 #include "touch.h"
@@ -86,7 +86,7 @@ struct hazard {
 	struct comm_on_cpu *on_cpu;
 	struct comm_window *window;
 	struct comm_write_profile *profile;
-	struct comm_regions *regions; /* the profile's */
+	struct comm_areas *areas; /* the profile's */
 	struct comm_edge_sums *edges;
 	struct comm_reads_per_write *reads_per_write;
 	struct comm_unwritten_sums unwritten;
@@ -153,7 +153,7 @@ static int hazard_create(const struct comm_est_config *config, void **ret)
 		return -ENOMEM;
 	}
 	comm_unwritten_sums_init(&h->unwritten, memory / 16);
-	h->regions = comm_write_profile_regions(h->profile);
+	h->areas = comm_write_profile_areas(h->profile);
 	*ret = h;
 	return 0;
 }
@@ -194,7 +194,7 @@ static void hazard_rate(struct hazard *h, const struct comm_around *around, uint
 {
 	uint32_t level;
 	const struct comm_actor *a =
-		comm_candidate_profile(h->profile, around, word, COMM_REGION_LINE, c, &level);
+		comm_candidate_profile(h->profile, around, word, COMM_AREA_LINE, c, &level);
 	double g = c->profile;
 	const struct comm_compete_time *cpu;
 
@@ -218,9 +218,9 @@ static void hazard_rate(struct hazard *h, const struct comm_around *around, uint
 	}
 	c->seen_ns = -1;
 	c->seen_around_ns = a->last_ns;
-	for (uint32_t i = COMM_REGION_LINE; i <= level && c->seen_ns < 0; i++)
+	for (uint32_t i = COMM_AREA_LINE; i <= level && c->seen_ns < 0; i++)
 		if (c->actor[i])
-			c->seen_ns = comm_actor_at(h->regions, c->actor[i])->last_ns;
+			c->seen_ns = comm_actor_at(h->areas, c->actor[i])->last_ns;
 	c->active = 1;
 	if (a->last_ns < 0) {
 		double on_ns = cpu->end_ns - cpu->start_ns;
@@ -229,13 +229,13 @@ static void hazard_rate(struct hazard *h, const struct comm_around *around, uint
 		return;
 	}
 	c->rate = g * a->recent_weight / a->recent_ns;
-	/* A thread that has stopped writing a larger region has stopped writing this datum. */
-	for (; level <= COMM_REGION_OBJECT; level++) {
+	/* A thread that has stopped writing a larger area has stopped writing this datum. */
+	for (; level <= COMM_AREA_OBJECT; level++) {
 		double since_ns;
 
 		if (!c->actor[level])
 			continue;
-		a = comm_actor_at(h->regions, c->actor[level]);
+		a = comm_actor_at(h->areas, c->actor[level]);
 		if (a->last_ns < 0)
 			continue;
 		since_ns = fmax(cpu->now_ns - a->last_ns, 0);
@@ -261,7 +261,7 @@ static struct comm_reads_per_write_count hazard_count_at(const struct comm_aroun
 
 /*
  * How often the reader reads the datum per ns on a CPU: so many times as it is
- * written, by the finest region where enough of both was seen, or by all its
+ * written, by the finest area where enough of both was seen, or by all its
  * reads of the object and the writes close to them.
  */
 static double hazard_read_rate(struct hazard *h, const struct comm_around *around,
@@ -303,7 +303,7 @@ static void hazard_name(struct hazard *h, const struct comm_window_burst *b,
 			const struct comm_window_read *r, uint32_t n,
 			const struct comm_doubt_writer *rest)
 {
-	uint32_t word = r->datum >> comm_region_shift(h->regions, 0) & 7;
+	uint32_t word = r->datum >> comm_area_shift(h->areas, 0) & 7;
 	bool seen;
 
 	comm_doubt_begin(&h->doubt, b->reader);
@@ -312,7 +312,7 @@ static void hazard_name(struct hazard *h, const struct comm_window_burst *b,
 		const struct comm_candidate *c = &h->candidate[i];
 		struct hazard_code *code = &h->code[i];
 
-		code->n = comm_candidate_sites(h->regions, c, word, &seen, code->site, code->part);
+		code->n = comm_candidate_sites(h->areas, c, word, &seen, code->site, code->part);
 		code->met = code->n;
 		if (!code->n) {
 			code->site[0] = c->site;
@@ -352,7 +352,7 @@ static void hazard_emit_part(struct hazard *h, const struct comm_window_burst *b
 {
 	const struct comm_candidate *c = &h->candidate[candidate];
 	const struct hazard_code *code = &h->code[candidate];
-	double found = comm_region_found(h->regions, r->region);
+	double found = comm_area_found(h->areas, r->area);
 
 	for (uint32_t i = 0; i < code->n; i++) {
 		const struct comm_code_pair pair = {code->site[i], r->site, r->object};
@@ -415,7 +415,7 @@ static double hazard_written(struct hazard *h, const struct comm_window_read *r,
 		if (h->candidate[i].level == 0 || h->candidate[i].chance >= 1)
 			return -1;
 	written = comm_write_profile_written(h->profile, r->object);
-	odds = written * (1 - comm_region_found(h->regions, r->region));
+	odds = written * (1 - comm_area_found(h->areas, r->area));
 	return odds / (odds + 1 - written);
 }
 
@@ -426,7 +426,7 @@ static double hazard_written(struct hazard *h, const struct comm_window_read *r,
 static double hazard_foretell(struct hazard *h, const struct comm_window_read *r, uint32_t thread,
 			      const struct comm_touch *touch, uint32_t *ret_n, double *ret_first)
 {
-	uint32_t word = r->datum >> comm_region_shift(h->regions, 0) & 7;
+	uint32_t word = r->datum >> comm_area_shift(h->areas, 0) & 7;
 	struct comm_compete_read read = {.reader = thread};
 	double unwritten, first, once;
 	struct comm_reads_per_write_count here;
@@ -577,8 +577,8 @@ static void hazard_estimate(struct hazard *h, uint32_t n)
 		h->halved_ns = h->end_ns;
 		halve = true;
 	}
-	if (halve || comm_regions_crowded(h->regions))
-		h->thinned += comm_regions_sweep(h->regions, halve);
+	if (halve || comm_areas_crowded(h->areas))
+		h->thinned += comm_areas_sweep(h->areas, halve);
 	if (halve)
 		comm_learned_halve(&h->learned);
 	comm_write_profile_learn(h->profile, h->window, h->weights, n);

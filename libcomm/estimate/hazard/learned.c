@@ -11,7 +11,7 @@ int comm_learned_init(struct comm_learned *learned, const struct comm_est_config
 		      struct comm_write_profile *profile)
 {
 	learned->profile = profile;
-	learned->regions = comm_write_profile_regions(profile);
+	learned->areas = comm_write_profile_areas(profile);
 	return comm_code_pairs_create(config->function_of, config->sites, &learned->code_pairs) ||
 			       comm_own_reads_create(&learned->own)
 		       ? -ENOMEM
@@ -34,7 +34,7 @@ static void meet(struct comm_learned *learned, const struct comm_window_read *r,
 		double part[COMM_ACTOR_SITES];
 		bool seen;
 
-		n_sites = comm_candidate_sites(learned->regions, c, word, &seen, site, part);
+		n_sites = comm_candidate_sites(learned->areas, c, word, &seen, site, part);
 		for (uint32_t j = 0; seen && j < n_sites; j++)
 			comm_code_pairs_met(learned->code_pairs,
 					    &(struct comm_code_pair){site[j], r->site, r->object},
@@ -51,7 +51,7 @@ static double told_share(const struct comm_around *around)
 {
 	uint32_t level = COMM_CANDIDATE_COARSE;
 
-	while (level < COMM_REGION_OBJECT && around->n[level] <= 0)
+	while (level < COMM_AREA_OBJECT && around->n[level] <= 0)
 		level++;
 	if (around->n[level] <= 0)
 		return 0;
@@ -66,7 +66,7 @@ static double told_share(const struct comm_around *around)
 static void take(struct comm_learned *learned, const struct comm_window_burst *b,
 		 const struct comm_window_read *r, double weight)
 {
-	uint32_t word = r->datum >> comm_region_shift(learned->regions, 0) & 7, level;
+	uint32_t word = r->datum >> comm_area_shift(learned->areas, 0) & 7, level;
 	double seen = 0, seen_own = 0, coarse = 0, coarse_own = 0, told;
 	bool covered = false;
 	struct comm_around around;
@@ -76,7 +76,7 @@ static void take(struct comm_learned *learned, const struct comm_window_burst *b
 	for (uint32_t i = 0; i < n; i++) {
 		struct comm_candidate *c = &learned->candidate[i];
 		const struct comm_actor *a =
-			c->actor[1] ? comm_actor_at(learned->regions, c->actor[1]) : NULL;
+			c->actor[1] ? comm_actor_at(learned->areas, c->actor[1]) : NULL;
 		double wrote = a && a->word[word] > 0 ? a->word[word] : 0;
 
 		a = comm_candidate_profile(learned->profile, &around, word, COMM_CANDIDATE_COARSE,
@@ -92,7 +92,7 @@ static void take(struct comm_learned *learned, const struct comm_window_burst *b
 	meet(learned, r, word, n);
 	told = weight * told_share(&around);
 	comm_write_profile_read(learned->profile, r->object, seen > 0 || covered ? told : 0,
-				told * comm_region_found(learned->regions, r->region));
+				told * comm_area_found(learned->areas, r->area));
 	if (seen > 0 && coarse > 0)
 		comm_own_reads_learn(learned->own, r->object, seen_own / seen, coarse_own / coarse,
 				     weight);

@@ -15,7 +15,7 @@ struct comm_learned {
 	struct comm_own_reads *own;
 	struct comm_code_pairs *code_pairs;
 	struct comm_write_profile *profile;
-	struct comm_regions *regions; /* the profile's */
+	struct comm_areas *areas; /* the profile's */
 	struct comm_candidate candidate[COMM_CANDIDATES];
 };
 

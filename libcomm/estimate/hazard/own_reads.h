@@ -2,7 +2,7 @@
 /*
  * Own reads: do threads read their own writes, or others'?  Learned from reads whose datum a thread
  * was seen to write, and used for reads whose surroundings only are known: there a back-off to coarser
- * regions mixes the data of all threads, those that the reader never looks at included.
+ * areas mixes the data of all threads, those that the reader never looks at included.
  *
  * It is a factor on a writer's coarse share: what readers were seen to read of their own writes, or of
  * others', over what the coarse shares alone would have said of the same reads.  Held for each object,

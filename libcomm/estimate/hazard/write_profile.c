@@ -22,7 +22,7 @@ struct written {
 };
 
 struct comm_write_profile {
-	struct comm_regions *regions;
+	struct comm_areas *areas;
 	struct written *written; /* by object */
 	uint32_t pass;
 	uint64_t thinned;
@@ -36,7 +36,7 @@ int comm_write_profile_create(uint64_t memory_bytes, uint32_t granularity_bytes,
 	if (!p)
 		return -ENOMEM;
 	p->written = calloc(WRITE_PROFILE_OBJECTS, sizeof(*p->written));
-	if (!p->written || comm_regions_create(memory_bytes, granularity_bytes, &p->regions)) {
+	if (!p->written || comm_areas_create(memory_bytes, granularity_bytes, &p->areas)) {
 		comm_write_profile_destroy(p);
 		return -ENOMEM;
 	}
@@ -48,14 +48,14 @@ void comm_write_profile_destroy(struct comm_write_profile *profile)
 {
 	if (!profile)
 		return;
-	comm_regions_destroy(profile->regions);
+	comm_areas_destroy(profile->areas);
 	free(profile->written);
 	free(profile);
 }
 
-struct comm_regions *comm_write_profile_regions(const struct comm_write_profile *profile)
+struct comm_areas *comm_write_profile_areas(const struct comm_write_profile *profile)
 {
-	return profile->regions;
+	return profile->areas;
 }
 
 uint64_t comm_write_profile_thinned(const struct comm_write_profile *profile)
@@ -68,35 +68,35 @@ static struct written *written_of(const struct comm_write_profile *p, uint32_t o
 	return &p->written[comm_hash_word(object) >> 52 & (WRITE_PROFILE_OBJECTS - 1)];
 }
 
-static double region_words(const struct comm_write_profile *p, uint32_t level)
+static double area_words(const struct comm_write_profile *p, uint32_t level)
 {
-	return exp2((double)comm_region_shift(p->regions, level) -
-		    (double)comm_region_shift(p->regions, 0));
+	return exp2((double)comm_area_shift(p->areas, level) -
+		    (double)comm_area_shift(p->areas, 0));
 }
 
-/* Which parts of a region a write is of: data of a line, or the whole of a larger one. */
-static uint8_t words_of(const struct comm_window_write *w, const struct comm_region *region)
+/* Which parts of an area a write is of: data of a line, or the whole of a larger one. */
+static uint8_t words_of(const struct comm_window_write *w, const struct comm_area *area)
 {
-	if (region->level != w->level)
+	if (area->level != w->level)
 		return 0;
-	return w->level == COMM_REGION_LINE ? w->mask : COMM_ACTOR_WHOLE;
+	return w->level == COMM_AREA_LINE ? w->mask : COMM_ACTOR_WHOLE;
 }
 
 /* Adds (sign 1) or takes out (-1) one write of a burst at all levels; new: it was not added before. */
 static void write_profile_note(struct comm_write_profile *p, const struct comm_window_write *w,
 			       int sign, bool new)
 {
-	struct comm_actor *a = comm_actor_at(p->regions, w->actor);
-	double words = w->level == 1 ? __builtin_popcount(w->mask) : region_words(p, w->level);
+	struct comm_actor *a = comm_actor_at(p->areas, w->actor);
+	double words = w->level == 1 ? __builtin_popcount(w->mask) : area_words(p, w->level);
 	float weight = (float)(words * w->weight) * sign;
 	bool child_fresh = false, child_is_new = false;
 	uint32_t level = w->level, at = w->actor;
 
-	if (comm_region_at(p->regions, a->region)->level > w->level) {
-		level = comm_region_at(p->regions, a->region)->level;
+	if (comm_area_at(p->areas, a->area)->level > w->level) {
+		level = comm_area_at(p->areas, a->area)->level;
 		a->n_below += sign;
 	} else if (level == 1) {
-		for (uint32_t i = 0; i < COMM_REGION_CHILDREN; i++) {
+		for (uint32_t i = 0; i < COMM_AREA_CHILDREN; i++) {
 			if (!(w->mask >> i & 1))
 				continue;
 			if (new)
@@ -105,12 +105,12 @@ static void write_profile_note(struct comm_write_profile *p, const struct comm_w
 			a->n_below += sign;
 		}
 		if (new)
-			comm_region_wrote(p->regions, a->region, w->mask);
+			comm_area_wrote(p->areas, a->area, w->mask);
 	} else {
 		a->weight_cover += weight;
 	}
 	for (;; level++) {
-		struct comm_region *region = comm_region_at(p->regions, a->region);
+		struct comm_area *area = comm_area_at(p->areas, a->area);
 		bool fresh = a->pass != p->pass;
 		bool is_new = a->n <= 0;
 
@@ -121,63 +121,62 @@ static void write_profile_note(struct comm_write_profile *p, const struct comm_w
 			a->n_below += sign;
 		}
 		a->weight += weight;
-		if (region->level > COMM_REGION_LINE && w->level == COMM_REGION_LINE)
-			region->n_written += (float)(words * sign);
+		if (area->level > COMM_AREA_LINE && w->level == COMM_AREA_LINE)
+			area->n_written += (float)(words * sign);
 		if (fresh) {
 			a->n += sign;
-			region->n += (float)sign;
+			area->n += (float)sign;
 		}
 		a->pass = p->pass;
 		if (new)
-			comm_actor_add_site(a, w->site, (float)fabs(weight), words_of(w, region));
-		at = comm_actor_above(p->regions, at, true);
+			comm_actor_add_site(a, w->site, (float)fabs(weight), words_of(w, area));
+		at = comm_actor_above(p->areas, at, true);
 		if (!at)
 			break;
 		child_fresh = fresh;
 		child_is_new = is_new;
-		a = comm_actor_at(p->regions, at);
+		a = comm_actor_at(p->areas, at);
 	}
 }
 
-/* Makes the regions and actors of a write; false: no room. */
+/* Makes the areas and actors of a write; false: no room. */
 static bool write_profile_place(struct comm_write_profile *p, uint32_t object, uint64_t datum,
-				uint32_t level, uint32_t thread, uint32_t *ret_region,
+				uint32_t level, uint32_t thread, uint32_t *ret_area,
 				uint32_t *ret_actor)
 {
-	uint32_t region = comm_region_find(p->regions, object, datum, level, true);
+	uint32_t area = comm_area_find(p->areas, object, datum, level, true);
 	uint32_t actor;
 
-	if (!region)
+	if (!area)
 		return false;
-	*ret_region = region;
-	*ret_actor = actor = comm_actor_find(p->regions, region, thread, true);
-	while (actor &&
-	       comm_region_at(p->regions, comm_actor_at(p->regions, actor)->region)->parent)
-		actor = comm_actor_above(p->regions, actor, true);
+	*ret_area = area;
+	*ret_actor = actor = comm_actor_find(p->areas, area, thread, true);
+	while (actor && comm_area_at(p->areas, comm_actor_at(p->areas, actor)->area)->parent)
+		actor = comm_actor_above(p->areas, actor, true);
 	return actor;
 }
 
 /*
  * The level at which a write is noted.  When room gets scarce a line is taken
- * up only in a region that its thread was seen to write before: sparse access
+ * up only in an area that its thread was seen to write before: sparse access
  * to much memory then stays coarse.
  */
 static uint32_t write_profile_level(struct comm_write_profile *p, const struct comm_window_write *w,
 				    uint32_t thread)
 {
-	uint32_t level, region, actor;
+	uint32_t level, area, actor;
 
-	if (w->level > COMM_REGION_LINE || !comm_regions_filling(p->regions))
+	if (w->level > COMM_AREA_LINE || !comm_areas_filling(p->areas))
 		return w->level;
-	for (level = COMM_REGION_LINE + 1; level <= COMM_REGION_OBJECT; level++) {
-		region = comm_region_find(p->regions, w->object, w->datum, level, false);
-		actor = region ? comm_actor_find(p->regions, region, thread, false) : 0;
-		if (actor && comm_actor_at(p->regions, actor)->n >= 2)
+	for (level = COMM_AREA_LINE + 1; level <= COMM_AREA_OBJECT; level++) {
+		area = comm_area_find(p->areas, w->object, w->datum, level, false);
+		actor = area ? comm_actor_find(p->areas, area, thread, false) : 0;
+		if (actor && comm_actor_at(p->areas, actor)->n >= 2)
 			return level - 1;
 		if (actor)
 			return level;
 	}
-	return COMM_REGION_OBJECT;
+	return COMM_AREA_OBJECT;
 }
 
 /* First pass over the window: where each thread wrote, at any time in it. */
@@ -190,7 +189,7 @@ void comm_write_profile_learn(struct comm_write_profile *profile, struct comm_wi
 		const struct comm_window_burst *b = comm_window_at(window, i);
 		struct comm_window_write *w = comm_window_writes(window, b);
 		struct comm_window_read *r = comm_window_reads(window, b);
-		uint32_t region, actor, word;
+		uint32_t area, actor, word;
 
 		p->pass++;
 		for (uint32_t j = 0; j < b->n_writes; j++, w++) {
@@ -198,11 +197,11 @@ void comm_write_profile_learn(struct comm_write_profile *profile, struct comm_wi
 
 			w->weight = (float)(w->count *
 					    comm_weight_of(weights, &b->weighing, w->weight_slot));
-			while (level <= COMM_REGION_OBJECT &&
-			       !write_profile_place(p, w->object, w->datum, level, b->thread,
-						    &region, &w->actor))
+			while (level <= COMM_AREA_OBJECT &&
+			       !write_profile_place(p, w->object, w->datum, level, b->thread, &area,
+						    &w->actor))
 				level++;
-			if (level > COMM_REGION_OBJECT) {
+			if (level > COMM_AREA_OBJECT) {
 				w->actor = 0;
 				p->thinned++;
 				continue;
@@ -215,26 +214,26 @@ void comm_write_profile_learn(struct comm_write_profile *profile, struct comm_wi
 
 			r->bytes *= (float)weight;
 			r->weight = (float)(r->count * weight);
-			r->region = COMM_REGION_NONE;
+			r->area = COMM_AREA_NONE;
 			if (r->self)
 				continue;
 			/* Readers are told apart from level 2 on: lines are many. */
-			if (!write_profile_place(p, r->object, r->datum, COMM_REGION_LINE + 1,
-						 b->thread, &r->region, &actor)) {
+			if (!write_profile_place(p, r->object, r->datum, COMM_AREA_LINE + 1,
+						 b->thread, &r->area, &actor)) {
 				p->thinned++;
 				continue;
 			}
-			region = comm_region_find(p->regions, r->object, r->datum, COMM_REGION_LINE,
-						  !comm_regions_filling(p->regions));
-			if (!region)
+			area = comm_area_find(p->areas, r->object, r->datum, COMM_AREA_LINE,
+					      !comm_areas_filling(p->areas));
+			if (!area)
 				continue;
-			r->region = region;
-			word = r->datum >> comm_region_shift(p->regions, 0) & 7;
-			comm_region_at(p->regions, region)->touched |= 1u << word;
-			if (comm_region_at(p->regions, region)->read[word] < UINT8_MAX)
-				comm_region_at(p->regions, region)->read[word]++;
-			for (; actor; actor = comm_actor_above(p->regions, actor, true)) {
-				struct comm_actor *a = comm_actor_at(p->regions, actor);
+			r->area = area;
+			word = r->datum >> comm_area_shift(p->areas, 0) & 7;
+			comm_area_at(p->areas, area)->touched |= 1u << word;
+			if (comm_area_at(p->areas, area)->read[word] < UINT8_MAX)
+				comm_area_at(p->areas, area)->read[word]++;
+			for (; actor; actor = comm_actor_above(p->areas, actor, true)) {
+				struct comm_actor *a = comm_actor_at(p->areas, actor);
 
 				a->weight_read += r->weight;
 				if (a->pass != p->pass)
@@ -250,7 +249,7 @@ static void expect_writes(const struct comm_write_profile *p, const struct comm_
 			  uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		__builtin_prefetch(comm_actor_at(p->regions, w[i].actor));
+		__builtin_prefetch(comm_actor_at(p->areas, w[i].actor));
 }
 
 void comm_write_profile_take_out(struct comm_write_profile *profile, struct comm_window *window,
@@ -278,10 +277,10 @@ void comm_write_profile_activity(struct comm_write_profile *profile, struct comm
 	p->pass++;
 	for (uint32_t j = 0; j < b->n_writes; j++, w++) {
 		double words =
-			w->level == 1 ? __builtin_popcount(w->mask) : region_words(p, w->level);
+			w->level == 1 ? __builtin_popcount(w->mask) : area_words(p, w->level);
 
-		for (uint32_t at = w->actor; at; at = comm_actor_above(p->regions, at, true)) {
-			struct comm_actor *a = comm_actor_at(p->regions, at);
+		for (uint32_t at = w->actor; at; at = comm_actor_above(p->areas, at, true)) {
+			struct comm_actor *a = comm_actor_at(p->areas, at);
 
 			if (a->pass != p->pass) {
 				double gap = now_ns - (a->last_ns >= 0 ? a->last_ns : start_ns);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The write profile: where each thread writes, and how often of late, learned from the
- * window's bursts and kept in regions.
+ * window's bursts and kept in areas.
  */
 #ifndef COMM_WRITE_PROFILE_H
 #define COMM_WRITE_PROFILE_H
 
-#include "region.h"
+#include "area.h"
 #include "weight.h"
 #include "window.h"
 
@@ -17,8 +17,8 @@ int comm_write_profile_create(uint64_t memory_bytes, uint32_t granularity_bytes,
 void comm_write_profile_destroy(struct comm_write_profile *profile);
 
 /* Read by all, written by the profile. */
-struct comm_regions *comm_write_profile_regions(const struct comm_write_profile *profile);
-/* The window's n oldest bursts: their writes, and the regions of their reads. */
+struct comm_areas *comm_write_profile_areas(const struct comm_write_profile *profile);
+/* The window's n oldest bursts: their writes, and the areas of their reads. */
 void comm_write_profile_learn(struct comm_write_profile *profile, struct comm_window *window,
 			      const struct comm_weights *weights, uint32_t n);
 /* Takes a learned burst's writes out (sign -1) and puts them back (1). */

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Regions: what was seen of each piece of memory at each back-off level, per
- * thread.  A region of level l holds 8 of level l - 1, down to the datum of
- * level 0; level COMM_REGION_OBJECT is the whole object, and no region crosses
+ * Areas: what was seen of each piece of memory at each back-off level, per
+ * thread.  An area of level l holds 8 of level l - 1, down to the datum of
+ * level 0; level COMM_AREA_OBJECT is the whole object, and no area crosses
  * an object.  With a granularity of 8 B the levels are 8 B, 64 B, 512 B, 4 K,
- * 32 K, 256 K and the object.  Level 0 has no region of its own: it lies in the
+ * 32 K, 256 K and the object.  Level 0 has no area of its own: it lies in the
  * line (level 1), so that one look-up serves both.
  *
- * Numbers name regions and actors; they stay valid until the next sweep.
+ * Numbers name areas and actors; they stay valid until the next sweep.
  * Bounded: when there is no room, NONE comes back and the caller sweeps at its
  * next convenience.  Deterministic: no address of ours is hashed.
  */
-#ifndef COMM_REGION_H
-#define COMM_REGION_H
+#ifndef COMM_AREA_H
+#define COMM_AREA_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 enum {
-	COMM_REGION_LINE = 1,
-	COMM_REGION_OBJECT = 6,
-	COMM_REGION_LEVELS = 7,
-	COMM_REGION_CHILDREN = 8,
-	COMM_REGION_NONE = 0,
+	COMM_AREA_LINE = 1,
+	COMM_AREA_OBJECT = 6,
+	COMM_AREA_LEVELS = 7,
+	COMM_AREA_CHILDREN = 8,
+	COMM_AREA_NONE = 0,
 	COMM_ACTOR_SITES = 4,
-	COMM_ACTOR_WHOLE = 1, /* above lines: the site wrote the region as one */
+	COMM_ACTOR_WHOLE = 1, /* above lines: the site wrote the area as one */
 };
 
-struct comm_region {
+struct comm_area {
 	uint64_t index; /* datum >> shift of its level */
 	uint32_t object;
 	uint32_t parent; /* NONE for an object */
@@ -37,7 +37,7 @@ struct comm_region {
 	uint32_t used; /* sweep epoch of the last use */
 	uint32_t n_children;
 	union {
-		uint8_t read[COMM_REGION_CHILDREN]; /* lines: bursts that read the datum */
+		uint8_t read[COMM_AREA_CHILDREN]; /* lines: bursts that read the datum */
 		struct {
 			/* Above: data seen to be written, and bursts that wrote them, summed. */
 			float n_data, n_written;
@@ -49,17 +49,17 @@ struct comm_region {
 	uint8_t written; /* lines: bit i: datum i was written */
 };
 
-/* A thread in a region.  Counts are of bursts, weights of accesses. */
+/* A thread in an area.  Counts are of bursts, weights of accesses. */
 struct comm_actor {
 	uint32_t thread;
-	uint32_t region;
-	uint32_t next; /* of the same region */
+	uint32_t area;
+	uint32_t next; /* of the same area */
 	uint32_t same_hash;
 	uint32_t parent;    /* the same thread one level up; checked when used */
 	uint32_t pass;	    /* serial of the last pass of a burst over it */
 	float n, weight;    /* writes: bursts, data written */
 	float n_below;	    /* bursts, summed over the children */
-	float weight_cover; /* part of weight: writes of the region as one */
+	float weight_cover; /* part of weight: writes of the area as one */
 	float n_pieces;	    /* children it was seen to write */
 	float n_read, weight_read;
 	double last_ns;	  /* on-CPU time of the last write, < 0: none */
@@ -69,34 +69,32 @@ struct comm_actor {
 	float site_weight[COMM_ACTOR_SITES];
 	/* Lines: bit i: the site wrote datum i; above, COMM_ACTOR_WHOLE. */
 	uint8_t site_words[COMM_ACTOR_SITES];
-	float word[COMM_REGION_CHILDREN]; /* lines: weight by datum */
+	float word[COMM_AREA_CHILDREN]; /* lines: weight by datum */
 };
 
-struct comm_regions;
+struct comm_areas;
 
-int comm_regions_create(uint64_t memory_bytes, uint32_t granularity_bytes,
-			struct comm_regions **ret);
-void comm_regions_destroy(struct comm_regions *regions);
+int comm_areas_create(uint64_t memory_bytes, uint32_t granularity_bytes, struct comm_areas **ret);
+void comm_areas_destroy(struct comm_areas *areas);
 
-/* log2 of the bytes of a region; for an object 63. */
-uint32_t comm_region_shift(const struct comm_regions *regions, uint32_t level);
-/* The region of a datum, made with its parents when create. */
-uint32_t comm_region_find(struct comm_regions *regions, uint32_t object, uint64_t datum,
-			  uint32_t level, bool create);
+/* log2 of the bytes of an area; for an object 63. */
+uint32_t comm_area_shift(const struct comm_areas *areas, uint32_t level);
+/* The area of a datum, made with its parents when create. */
+uint32_t comm_area_find(struct comm_areas *areas, uint32_t object, uint64_t datum, uint32_t level,
+			bool create);
 /* Data of a line were written. */
-void comm_region_wrote(struct comm_regions *regions, uint32_t line, uint8_t mask);
+void comm_area_wrote(struct comm_areas *areas, uint32_t line, uint8_t mask);
 /*
  * The chance that a datum which is written like those around it has been seen
  * to be: they are written unequally, as exponentially distributed rates are.
  */
-double comm_region_found(const struct comm_regions *regions, uint32_t region);
-struct comm_region *comm_region_at(const struct comm_regions *regions, uint32_t region);
-uint32_t comm_actor_find(struct comm_regions *regions, uint32_t region, uint32_t thread,
-			 bool create);
-struct comm_actor *comm_actor_at(const struct comm_regions *regions, uint32_t actor);
-/* The same thread's in the region above; 0 above the object. */
-uint32_t comm_actor_above(struct comm_regions *regions, uint32_t actor, bool create);
-/* Adds a site that wrote; words: as site_words, 0: some part of the region. */
+double comm_area_found(const struct comm_areas *areas, uint32_t area);
+struct comm_area *comm_area_at(const struct comm_areas *areas, uint32_t area);
+uint32_t comm_actor_find(struct comm_areas *areas, uint32_t area, uint32_t thread, bool create);
+struct comm_actor *comm_actor_at(const struct comm_areas *areas, uint32_t actor);
+/* The same thread's in the area above; 0 above the object. */
+uint32_t comm_actor_above(struct comm_areas *areas, uint32_t actor, bool create);
+/* Adds a site that wrote; words: as site_words, 0: some part of the area. */
 void comm_actor_add_site(struct comm_actor *actor, uint32_t site, float weight, uint8_t words);
 /*
  * Of which sites an actor's writes are, and their parts, COMM_ACTOR_SITES at most; returns how many.
@@ -106,15 +104,15 @@ void comm_actor_add_site(struct comm_actor *actor, uint32_t site, float weight, 
 uint32_t comm_actor_sites(const struct comm_actor *actor, bool datum, uint32_t word,
 			  uint32_t *ret_site, double *ret_part);
 
-/* True when finer regions should wait until coarser ones were seen again: half of the room is taken. */
-bool comm_regions_filling(const struct comm_regions *regions);
+/* True when finer areas should wait until coarser ones were seen again: half of the room is taken. */
+bool comm_areas_filling(const struct comm_areas *areas);
 /* True when a sweep is due: three quarters of the room are taken. */
-bool comm_regions_crowded(const struct comm_regions *regions);
+bool comm_areas_crowded(const struct comm_areas *areas);
 /*
  * Begins another epoch; frees what was not used for longest when crowded, and where all was used
  * of late what no thread wrote in more than one burst.  Halves all counts when halve, but a thread
  * that was seen to write stays one.  Returns how many actors that wrote were freed.
  */
-uint64_t comm_regions_sweep(struct comm_regions *regions, bool halve);
+uint64_t comm_areas_sweep(struct comm_areas *areas, bool halve);
 
 #endif
