@@ -47,7 +47,7 @@ static void meet(struct comm_learned *learned, const struct comm_window_read *r,
  * more than a few would, for whether they met data seen to be written rests on where those few
  * bursts wrote.
  */
-static double told_share(const struct comm_around *around)
+static double evidence_of(const struct comm_around *around)
 {
 	uint32_t level = COMM_CANDIDATE_COARSE;
 
@@ -67,7 +67,7 @@ static void take(struct comm_learned *learned, const struct comm_window_burst *b
 		 const struct comm_window_read *r, double weight)
 {
 	uint32_t word = r->datum >> comm_area_shift(learned->areas, 0) & 7, level;
-	double seen = 0, seen_own = 0, coarse = 0, coarse_own = 0, told;
+	double seen = 0, seen_own = 0, coarse = 0, coarse_own = 0, evidence;
 	bool covered = false;
 	struct comm_around around;
 	uint32_t n =
@@ -90,9 +90,9 @@ static void take(struct comm_learned *learned, const struct comm_window_burst *b
 		coarse_own = a ? c->tail * c->chance : 0;
 	}
 	meet(learned, r, word, n);
-	told = weight * told_share(&around);
-	comm_write_profile_read(learned->profile, r->object, seen > 0 || covered ? told : 0,
-				told * comm_area_found(learned->areas, r->area));
+	evidence = weight * evidence_of(&around);
+	comm_write_profile_read(learned->profile, r->object, seen > 0 || covered ? evidence : 0,
+				evidence * comm_area_found(learned->areas, r->area));
 	if (seen > 0 && coarse > 0)
 		comm_own_reads_learn(learned->own, r->object, seen_own / seen, coarse_own / coarse,
 				     weight);
