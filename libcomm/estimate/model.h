@@ -27,8 +27,8 @@
 /*
  * X(parameter, value, what it is).  Nothing hangs on them: with half or twice any of them no error of the recordings
  * changes by 0.01 (docs/method/model.md).  So what is of one kind is one number, and what is not seen is worth one
- * burst.  Of due: of real pairs of code 2 (stencil2d) to 140 times as many reads are met as that (hash), mostly the
- * first before 0.1 are due; of pairs that by the source exchange nothing none in 0.8 and 1.3 (memcached), 5
+ * burst.  Of unmet: of real pairs of code 2 (stencil2d) to 140 times as many reads are met as that (hash), mostly the
+ * first before 0.1 are expected; of pairs that by the source exchange nothing none in 0.8 and 1.3 (memcached), 5
  * (stencil2d's barrier) and 22 (a Go program).
  */
 #define COMM_PARAMETERS(X)                                                                       \
@@ -43,7 +43,7 @@
 	X(length_prior, 2, "observations that a burst's own length is worth")                    \
 	X(seat_bursts, 32, "bursts that what was known of a seat is worth to a thread's own")    \
 	X(silences, 8, "parts of a writer's silence in which what is rewritten has another")     \
-	X(due, 0.15, "reads of a datum in which code was due and not met")                       \
+	X(unmet, 0.15, "reads of a datum in which code was expected and not met")                \
 	X(regular, 8, "power of the odds that a read is the first; 1: as by chance")             \
 	X(ratio_prior, 2048, "bursts of all readers that count for one")                         \
 	X(ratio_sd, 0.35, "error of the logarithm of reads per write, by the model of time")     \

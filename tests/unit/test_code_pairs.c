@@ -48,22 +48,22 @@ static void never_met(void **state)
 	assert_true(comm_code_pairs_likely(pairs, &pair, 0));
 	assert_true(comm_code_pairs_likely(pairs, &pair, 0.1));
 	assert_true(comm_code_pairs_likely(pairs, &pair, 0));
-	/* What is due is added up. */
+	/* What is expected is added up. */
 	for (int i = 0; i < 10; i++)
 		comm_code_pairs_likely(pairs, &pair, 0.1);
 	assert_false(comm_code_pairs_likely(pairs, &pair, 0));
 	assert_false(comm_code_pairs_known(pairs, &pair));
 }
 
-/* A pair that is met as often as it is due stays likely. */
-static void met_as_due(void **state)
+/* A pair that is met as often as it is expected stays likely. */
+static void met_as_expected(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 100; i++) {
 		comm_code_pairs_met(pairs, &pair, 1);
 		assert_true(comm_code_pairs_likely(pairs, &pair, 1));
 	}
-	/* Ten times as many are due as were met. */
+	/* Ten times as many are expected as were met. */
 	assert_false(comm_code_pairs_likely(pairs, &pair, 900));
 	assert_true(comm_code_pairs_known(pairs, &pair));
 	comm_code_pairs_met(pairs, &pair, 1000);
@@ -133,7 +133,7 @@ static void more_than_are_kept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(never_met),      TEST(met_as_due),	       TEST(met_once),
+		TEST(never_met),      TEST(met_as_expected),   TEST(met_once),
 		TEST(what_a_pair_is), TEST(without_functions), TEST(more_than_are_kept),
 	};
 

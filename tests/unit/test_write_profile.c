@@ -155,7 +155,7 @@ static void activity(void **state)
 	assert_true(actor_of(A, 0, COMM_AREA_OBJECT)->recent_ns == a->recent_ns);
 }
 
-/* How much of an object is written is what is seen of what is due, most of it until more is known. */
+/* How much of an object is written is what is seen of what is expected, most of it until more is known. */
 static void written(void **state)
 {
 	double unknown = comm_write_profile_written(profile, OBJECT);
@@ -168,7 +168,7 @@ static void written(void **state)
 	}
 	/* A quarter was seen, and half of what is written would be. */
 	assert_true(fabs(comm_write_profile_written(profile, OBJECT) - 0.5) < 0.05);
-	/* It is never certain that all is, not even where more is seen than is due. */
+	/* It is never certain that all is, not even where more is seen than is expected. */
 	assert_true(comm_write_profile_written(profile, OTHER_OBJECT) > 0.95);
 	assert_true(comm_write_profile_written(profile, OTHER_OBJECT) < 1);
 	for (int i = 0; i < 100 * READS; i++)

@@ -11,7 +11,7 @@ enum { CODE_PAIRS_SLOTS = 1 << 16 /* the latest of a slot's pairs stays */ };
 
 struct code_pair_place {
 	uint64_t key;
-	float met, due;
+	float met, expected;
 };
 
 struct comm_code_pairs {
@@ -56,12 +56,13 @@ void comm_code_pairs_met(struct comm_code_pairs *pairs, const struct comm_code_p
 }
 
 bool comm_code_pairs_likely(struct comm_code_pairs *pairs, const struct comm_code_pair *pair,
-			    double due)
+			    double expected)
 {
 	struct code_pair_place *place = code_pair_place(pairs, pair);
 
-	place->due += (float)due;
-	return comm_without(COMM_TERM_met) || place->due <= comm_parameter(COMM_P_due) + place->met;
+	place->expected += (float)expected;
+	return comm_without(COMM_TERM_met) ||
+	       place->expected <= comm_parameter(COMM_P_unmet) + place->met;
 }
 
 bool comm_code_pairs_known(struct comm_code_pairs *pairs, const struct comm_code_pair *pair)

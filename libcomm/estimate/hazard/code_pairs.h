@@ -28,12 +28,12 @@ void comm_code_pairs_destroy(struct comm_code_pairs *pairs);
 void comm_code_pairs_met(struct comm_code_pairs *pairs, const struct comm_code_pair *pair,
 			 double share);
 /*
- * Whether a read is of src_site's data, who was seen to write around the datum only.  due: the
+ * Whether a read is of src_site's data, who was seen to write around the datum only.  expected: the
  * chance that it would have been seen to write the datum by now, if it does; of all such reads it is
  * added up.  False: the pair would have been met by now.
  */
 bool comm_code_pairs_likely(struct comm_code_pairs *pairs, const struct comm_code_pair *pair,
-			    double due);
+			    double expected);
 /* Whether it was met at one datum, if only once: half a read will do, for two sites may have written it. */
 bool comm_code_pairs_known(struct comm_code_pairs *pairs, const struct comm_code_pair *pair);
 

@@ -18,7 +18,7 @@ static const float write_profile_reads = 4096; /* forget by halves from there on
  * all data read were written.
  */
 struct written {
-	float seen, due;
+	float seen, expected;
 };
 
 struct comm_write_profile {
@@ -302,15 +302,15 @@ void comm_write_profile_activity(struct comm_write_profile *profile, struct comm
 }
 
 void comm_write_profile_read(struct comm_write_profile *profile, uint32_t object, double seen,
-			     double due)
+			     double expected)
 {
 	struct written *k = written_of(profile, object);
 
 	k->seen += (float)seen;
-	k->due += (float)due;
-	if (k->due > write_profile_reads) {
+	k->expected += (float)expected;
+	if (k->expected > write_profile_reads) {
 		k->seen /= 2;
-		k->due /= 2;
+		k->expected /= 2;
 	}
 }
 
@@ -318,7 +318,7 @@ double comm_write_profile_written(const struct comm_write_profile *profile, uint
 {
 	const struct written *k = written_of(profile, object);
 	double prior = comm_parameter(COMM_P_written_prior);
-	double written = (k->seen + prior * comm_parameter(COMM_P_likely)) / (k->due + prior);
+	double written = (k->seen + prior * comm_parameter(COMM_P_likely)) / (k->expected + prior);
 
 	return fmin(written, 1 - comm_parameter(COMM_P_rare));
 }

@@ -33,10 +33,10 @@ void comm_write_profile_activity(struct comm_write_profile *profile, struct comm
 				 double start_ns);
 /*
  * A read of an object was of a datum seen to be written (1 or 0), and would be
- * with chance due if all data read were written.
+ * with chance expected if all data read were written.
  */
 void comm_write_profile_read(struct comm_write_profile *profile, uint32_t object, double seen,
-			     double due);
+			     double expected);
 /* The share of written data in what is read of the object. */
 double comm_write_profile_written(const struct comm_write_profile *profile, uint32_t object);
 /* Writes and reads that found no room. */
