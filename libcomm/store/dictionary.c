@@ -163,7 +163,7 @@ static int put_thread(struct comm_dictionary *dict, uint32_t id, const struct co
 	return run(dict, s);
 }
 
-int comm_dictionary_hear(struct comm_dictionary *dict, const struct comm_naming *naming)
+int comm_dictionary_note(struct comm_dictionary *dict, const struct comm_naming *naming)
 {
 	size_t n = naming->n_threads;
 	int err = n ? comm_zeroed_array_reach(&dict->thread, &dict->n_threads, n - 1,
@@ -185,7 +185,7 @@ int comm_dictionary_hear(struct comm_dictionary *dict, const struct comm_naming 
 
 int comm_dictionary_threads(struct comm_dictionary *dict, const struct comm_naming *naming)
 {
-	int err = comm_dictionary_hear(dict, naming);
+	int err = comm_dictionary_note(dict, naming);
 
 	for (size_t i = 0; i < dict->n_threads && !err; i++) {
 		struct comm_dictionary_thread *thread = &dict->thread[i];

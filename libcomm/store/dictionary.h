@@ -58,7 +58,7 @@ void comm_dictionary_forget(struct comm_dictionary *dict);
  * Takes note of threads, to be stored with the next slice that can be.  naming may have those alone that are new
  * or have changed, and gives NULL for the others.
  */
-int comm_dictionary_hear(struct comm_dictionary *dict, const struct comm_naming *naming);
+int comm_dictionary_note(struct comm_dictionary *dict, const struct comm_naming *naming);
 /* Stores the threads that are new or have changed. */
 int comm_dictionary_threads(struct comm_dictionary *dict, const struct comm_naming *naming);
 /* Whether more may become known of a site, so that its contexts are told later. */

@@ -19,7 +19,7 @@ void comm_run_budget_begin(struct comm_run_budget *budget, double limit, double 
 	*budget = (struct comm_run_budget){.all = {limit, limit, floor}};
 }
 
-void comm_run_budget_hear(struct comm_run_budget *budget, const struct comm_budgets *slice)
+void comm_run_budget_add(struct comm_run_budget *budget, const struct comm_budgets *slice)
 {
 	struct comm_budgets *all = &budget->all;
 

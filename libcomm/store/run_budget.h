@@ -18,7 +18,7 @@ struct comm_run_budget {
 /* The run's row has what it began with; limit 0: it has no budget. */
 void comm_run_budget_begin(struct comm_run_budget *budget, double limit, double floor);
 /* A slice is to be stored. */
-void comm_run_budget_hear(struct comm_run_budget *budget, const struct comm_budgets *slice);
+void comm_run_budget_add(struct comm_run_budget *budget, const struct comm_budgets *slice);
 /* Within the transaction that stores the slice.  0 or -errno; is_new stays until that succeeded. */
 int comm_run_budget_put(const struct comm_run_budget *budget, sqlite3 *db, int64_t run);
 

@@ -638,10 +638,10 @@ int comm_store_write_slice(struct comm_store *store, const struct comm_slice_inf
 	if (!store->run)
 		return -EINVAL;
 	/* Whatever becomes of the slice: they may not be told again. */
-	err = comm_dictionary_hear(&store->dict, naming);
+	err = comm_dictionary_note(&store->dict, naming);
 	if (err)
 		return err;
-	comm_run_budget_hear(&store->budget, &info->budgets);
+	comm_run_budget_add(&store->budget, &info->budgets);
 	if (is_empty(info, n_edges) && may_keep(store, info)) {
 		keep(store, info);
 		return 1;
