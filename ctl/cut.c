@@ -632,12 +632,12 @@ static struct ctl_cut_range range_of(double value, double *drawn)
 /* stated: all that is exchanged, whether it crosses or not. */
 static enum ctl_cut_verdict verdict_of(const struct ctl_cut_advice *advice, double stated)
 {
-	double worth = CTL_CUT_WORTH_PCT / 100.;
+	double least = CTL_CUT_WORTH_PCT / 100.;
 	double undone = advice->unstated_planned - advice->unstated_now;
 
-	if (advice->gain.high < worth || advice->now.value < worth * stated)
+	if (advice->gain.high < least || advice->now.value < least * stated)
 		return CTL_CUT_STAY;
-	if (advice->gain.value < worth || !(advice->gain.low > 0))
+	if (advice->gain.value < least || !(advice->gain.low > 0))
 		return CTL_CUT_CANNOT_TELL;
 	/* What is not stated may well be so: a gain must outweigh what it would cost there. */
 	return undone < advice->now.value - advice->planned.value ? CTL_CUT_MOVE

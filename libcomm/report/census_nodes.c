@@ -214,26 +214,26 @@ static struct looked looked_at(const struct comm_census_node *node, unsigned int
 static void rewritten_by(const struct comm_census_node *node, unsigned int look, double z,
 			 double *ret, double *ret_low, double *ret_high)
 {
-	double unchanged = 1, greenwood = 0, worth = 0, variance;
+	double unchanged = 1, greenwood = 0, effective_n = 0, variance;
 
 	for (unsigned int i = 0; i <= look; i++) {
 		struct looked at = looked_at(node, i);
 
-		worth = at.squares > 0 ? at.bytes * at.bytes / at.squares : 0;
-		if (!(worth > 0))
+		effective_n = at.squares > 0 ? at.bytes * at.bytes / at.squares : 0;
+		if (!(effective_n > 0))
 			break;
 		unchanged *= 1 - fmin(1, at.changed / at.bytes);
 		if (at.changed < at.bytes)
-			greenwood += at.changed / (at.bytes - at.changed) / worth;
+			greenwood += at.changed / (at.bytes - at.changed) / effective_n;
 		/* All that was looked at has changed. */
 		if (!(unchanged > 0))
 			break;
 	}
 	*ret = 1 - unchanged;
 	variance = unchanged * unchanged * greenwood;
-	if (variance > 0 && worth > 0)
-		worth = *ret * unchanged / variance;
-	wilson(*ret, worth, z, ret_low, ret_high);
+	if (variance > 0 && effective_n > 0)
+		effective_n = *ret * unchanged / variance;
+	wilson(*ret, effective_n, z, ret_low, ret_high);
 }
 
 void comm_census_shares(const struct comm_census_node *node, const struct comm_census_node *whole,
