@@ -261,7 +261,7 @@ static void judge(struct loading *loading, const struct comm_cacheline *line,
 {
 	size_t n_cells = make_cells(loading, uses, n_uses);
 	struct comm_estimate estimate = {.samples = line->bursts, .slices = sums->slices};
-	double met, mixed, half[2], spread, low;
+	double met, least_turns, half[2], spread, low;
 	struct comm_line_sharing sharing;
 
 	comm_line_sharing_judge(loading->cell, n_cells, &sharing);
@@ -286,9 +286,9 @@ static void judge(struct loading *loading, const struct comm_cacheline *line,
 	half[0] = half_share(loading, n_cells, 0);
 	half[1] = half_share(loading, n_cells, 1);
 	/* Threads that come one after the other take few turns, whatever they do there. */
-	mixed = met / (2.0 * TURNS_PART);
+	least_turns = met / (2.0 * TURNS_PART);
 	if (!comm_intervals_resolve(&loading->intervals, &estimate) || sums->turns[0] < TURNS_MIN ||
-	    sums->turns[1] < TURNS_MIN || line->turns < mixed)
+	    sums->turns[1] < TURNS_MIN || line->turns < least_turns)
 		return;
 	ret->verdict = verdict_of(ret->true_low, ret->true_high, half);
 	ret->stated = strcmp(ret->verdict, "unclear") != 0;
