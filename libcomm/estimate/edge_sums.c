@@ -91,11 +91,12 @@ static bool edge_sums_at(struct comm_edge_sums *map, const struct comm_edge_key 
 /* The edge of two threads whose sites are not told apart any more. */
 static size_t edge_sums_fold(struct comm_edge_sums *map, const struct comm_edge_key *key)
 {
-	struct comm_edge_key fold = {.src_thread = key->src_thread, .dst_thread = key->dst_thread};
+	struct comm_edge_key threads = {.src_thread = key->src_thread,
+					.dst_thread = key->dst_thread};
 	size_t at;
 
 	map->folded++;
-	return edge_sums_at(map, &fold, 0, &at) ? at : EDGE_SUMS_OTHER;
+	return edge_sums_at(map, &threads, 0, &at) ? at : EDGE_SUMS_OTHER;
 }
 
 void comm_edge_sums_add_known(struct comm_edge_sums *map, const struct comm_edge_key *key,

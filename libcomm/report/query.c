@@ -126,7 +126,7 @@ static int find_run(struct work *work, char **err)
 	return code ? comm_reader_fail_db(work->reader, err, code) : 0;
 }
 
-static int open_fold(struct work *work, char **err)
+static int open_aggregate(struct work *work, char **err)
 {
 	int code =
 		comm_aggregate_init(&work->aggregate, work->query, work->reader, work->whole, err);
@@ -485,7 +485,7 @@ static int build(struct work *work, char **err)
 		return comm_reader_fail_db(work->reader, err, code);
 	code = find_run(work, err);
 	if (!code)
-		code = open_fold(work, err);
+		code = open_aggregate(work, err);
 	if (!code && work->query->places)
 		code = comm_places_check(&work->aggregate.own, err);
 	if (!code && work->query->counts)
