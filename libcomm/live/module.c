@@ -231,7 +231,7 @@ static struct comm_module *module_add(struct comm_modules *modules, const struct
 	return module;
 }
 
-static void account(struct comm_module *module)
+static void count_bytes(struct comm_module *module)
 {
 	struct comm_modules *modules = module->modules;
 
@@ -408,7 +408,7 @@ static void symbols_came(struct comm_module *module, const struct comm_parsed *p
 	if (err)
 		return;
 	link_newest(module);
-	account(module);
+	count_bytes(module);
 	if (!module->modules->only_symbols)
 		ask_lines_and_types(module, &module->place);
 }
@@ -420,7 +420,7 @@ static void lines_came(struct comm_module *module, const struct comm_parsed *par
 	if (!module->sym || parsed->err || !is_file_of(module, parsed) ||
 	    comm_dwline_load(parsed->saved, &module->lines))
 		return;
-	account(module);
+	count_bytes(module);
 	if (comm_dwline_unread(module->lines) && module->modules->tell)
 		module->modules->tell(module->modules->ctx, module->name,
 				      comm_dwline_unread(module->lines));
@@ -431,7 +431,7 @@ static void types_came(struct comm_module *module, const struct comm_parsed *par
 	module->types_state = module->sym ? READ : UNREAD;
 	if (module->sym && !parsed->err && is_file_of(module, parsed) &&
 	    comm_type_table_load(parsed->saved, &module->types) == 0)
-		account(module);
+		count_bytes(module);
 }
 
 void comm_modules_only_symbols(struct comm_modules *modules, bool only)
