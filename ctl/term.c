@@ -176,7 +176,7 @@ static const char *take_utf8(const char **text, int *ret_bytes, int *ret_columns
 	return shown;
 }
 
-/* Copies as many characters as fit into room bytes, with a NUL, and max columns; returns their bytes. */
+/* Copies as many characters as fit into capacity bytes, with a NUL, and max columns; returns their bytes. */
 static size_t copy(take_fn *next, char *out, size_t capacity, const char **text, int max)
 {
 	int bytes, columns;

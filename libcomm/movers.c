@@ -72,7 +72,7 @@ static bool is_mover(const struct comm_movers *m, const struct comm_thread *thre
 }
 
 /* Most programs have none, and take no room. */
-static bool make_room(struct comm_movers *m, uint32_t place)
+static bool reserve(struct comm_movers *m, uint32_t place)
 {
 	size_t capacity = m->capacity ? m->capacity : 256;
 	uint32_t *thread;
@@ -105,7 +105,7 @@ void comm_movers_met(struct comm_movers *m, uint32_t thread)
 	if (!thread || !t || is_known(m, thread) || !is_mover(m, t))
 		return;
 	/* Without room it is told as the writer. */
-	if (make_room(m, place))
+	if (reserve(m, place))
 		m->thread[place] = thread;
 }
 

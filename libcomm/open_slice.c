@@ -101,7 +101,7 @@ void comm_open_slice_end(struct comm_open_slice *slice, uint64_t start_ns, uint6
 }
 
 /* Makes room for one more edge, and for rest behind it. */
-static bool make_room(struct comm_open_slice *slice)
+static bool reserve(struct comm_open_slice *slice)
 {
 	size_t capacity = 2 * slice->edges_capacity;
 	struct comm_edge *edges;
@@ -121,7 +121,7 @@ void comm_open_slice_edge(void *ctx, const struct comm_edge *edge)
 	struct comm_open_slice *slice = ctx;
 	struct comm_edge *rest = &slice->rest;
 
-	if (make_room(slice)) {
+	if (reserve(slice)) {
 		slice->edges[slice->n_edges++] = *edge;
 		return;
 	}

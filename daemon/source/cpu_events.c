@@ -107,8 +107,8 @@ int comm_cpu_events_set_rate(struct comm_cpu_events *events, unsigned int cpu,
 
 static uint64_t lost_by(int fd)
 {
-	enum { VALUE, LOST, ROOM = 3 };
-	uint64_t count[ROOM];
+	enum { VALUE, LOST, FIELDS_MOST = 3 };
+	uint64_t count[FIELDS_MOST];
 
 	return fd >= 0 && read(fd, count, sizeof(count)) > (ssize_t)(LOST * sizeof(*count))
 		       ? count[LOST]

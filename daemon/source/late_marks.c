@@ -81,7 +81,7 @@ static struct process *find_process(struct comm_late_marks *marks, uint32_t tgid
 }
 
 /* A free place, or that of the process which was not met for longest. */
-static struct process *make_room(struct comm_late_marks *marks)
+static struct process *find_place(struct comm_late_marks *marks)
 {
 	struct process *oldest = marks->process;
 
@@ -125,7 +125,7 @@ void comm_late_marks_place(struct comm_late_marks *marks, uint32_t tgid,
 	if (p && p->place.stack == place->stack && p->place.process == place->process)
 		return;
 	if (!p)
-		p = make_room(marks);
+		p = find_place(marks);
 	forget_threads(marks, tgid);
 	*p = (struct process){
 		.tgid = tgid, .place = *place, .placed_ns = marks->ops.now_ns(marks->ops.ctx)};

@@ -10,7 +10,7 @@
 enum { FDS_MOST = 2 }; /* for which the alignment of a control message leaves room */
 
 union control {
-	char room[CMSG_SPACE(sizeof(int))];
+	char control[CMSG_SPACE(sizeof(int))];
 	struct cmsghdr head;
 };
 

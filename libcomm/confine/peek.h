@@ -22,7 +22,7 @@ int comm_peek_create(struct comm_parser *parser, struct comm_peek **ret);
 void comm_peek_destroy(struct comm_peek *peek);
 
 /*
- * All of /proc/PID/maps into *text, which is of *room bytes and grows up to max_bytes.  Returns
+ * All of /proc/PID/maps into *text, which is of *capacity bytes and grows up to max_bytes.  Returns
  * its length; -ESRCH; -ETIME: it took too long, or there is more than twice of that; -EIO: there is
  * nobody to read, for now.
  */

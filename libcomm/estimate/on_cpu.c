@@ -62,7 +62,7 @@ void comm_on_cpu_destroy(struct comm_on_cpu *times)
 }
 
 /* Of threads that have ended the last switch stays. */
-static void on_cpu_make_room(struct comm_on_cpu *o, uint64_t now_ns)
+static void on_cpu_evict(struct comm_on_cpu *o, uint64_t now_ns)
 {
 	for (uint32_t i = 0; o->thread && i < ON_CPU_LOOK && i < o->n_threads; i++) {
 		struct on_cpu_thread *t = &o->thread[o->hand++ % o->n_threads];
@@ -153,7 +153,7 @@ int comm_on_cpu_switch(struct comm_on_cpu *times, uint64_t time_ns, uint32_t thr
 	struct on_cpu_switch s = {.time_ns = time_ns};
 
 	if (!t) {
-		on_cpu_make_room(times, time_ns);
+		on_cpu_evict(times, time_ns);
 		t = on_cpu_thread(times, thread);
 	}
 	if (!t)
@@ -168,7 +168,7 @@ int comm_on_cpu_switch(struct comm_on_cpu *times, uint64_t time_ns, uint32_t thr
 		s.before_ns = last->before_ns + (t->on ? (double)(s.time_ns - last->time_ns) : 0);
 	}
 	if (t->n < COMM_ON_CPU_SWITCHES && t->n == t->cap && on_cpu_grow(times, t)) {
-		on_cpu_make_room(times, time_ns);
+		on_cpu_evict(times, time_ns);
 		if (on_cpu_grow(times, t))
 			return -ENOMEM;
 	}

@@ -70,7 +70,7 @@ const char *comm_block_classes_name(const struct comm_block_classes *classes, ui
 /* For comm_class_kinds: all of n words at an address; 0, -errno, or -EPROTO: not all are there. */
 int comm_class_words(const struct comm_class_question *question, uint64_t at, uint64_t *word,
 		     size_t n);
-/* A text that ends with a NUL within room bytes; -EPROTO: it does not. */
+/* A text that ends with a NUL within capacity bytes; -EPROTO: it does not. */
 int comm_class_text(const struct comm_class_question *question, uint64_t at, char *text,
 		    size_t capacity);
 

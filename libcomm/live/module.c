@@ -168,7 +168,7 @@ void comm_modules_destroy(struct comm_modules *modules)
  * Frees tables, least recently used first, until all fit the limit; spares keep.  One large table
  * may put out thousands of small ones: what it takes to find the next does not grow with them.
  */
-static void make_room(struct comm_modules *modules, const struct comm_module *keep)
+static void evict(struct comm_modules *modules, const struct comm_module *keep)
 {
 	struct comm_module *next;
 
@@ -242,7 +242,7 @@ static void count_bytes(struct comm_module *module)
 	if (module->types)
 		module->bytes += comm_type_table_bytes(module->types);
 	modules->bytes += module->bytes;
-	make_room(modules, module);
+	evict(modules, module);
 }
 
 static void fail(struct failure *failure, int err, uint32_t tgid)

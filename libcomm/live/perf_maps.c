@@ -30,7 +30,7 @@ struct comm_perf_maps {
 	struct comm_names *names;
 	struct comm_parser *parser;
 	struct comm_process_lru processes;
-	struct comm_jit_capacity capacity;
+	struct comm_jit_budget budget;
 	uint32_t requests;
 	uint64_t lost;
 };
@@ -60,7 +60,7 @@ int comm_perf_maps_create(struct comm_names *names, struct comm_parser *parser,
 		return -ENOMEM;
 	(*ret)->names = names;
 	(*ret)->parser = parser;
-	(*ret)->capacity.max_bytes = JIT_BYTES_MAX;
+	(*ret)->budget.max_bytes = JIT_BYTES_MAX;
 	comm_process_lru_init(&(*ret)->processes, PROCESSES_MAX, sizeof(struct generating),
 			      forget_process, NULL);
 	return 0;
@@ -80,7 +80,7 @@ static void read_on(struct comm_perf_maps *maps, struct generating *p)
 	struct comm_parse_request request = {.kind = COMM_PARSE_PERF_MAP, .tgid = p->lru.tgid};
 
 	p->again_ns = now_ns() + REREAD_NS;
-	if (!p->map && comm_jitmap_create(maps->names, &maps->capacity, &p->map) < 0)
+	if (!p->map && comm_jitmap_create(maps->names, &maps->budget, &p->map) < 0)
 		return;
 	request.place = *comm_jitmap_place(p->map);
 	maps->requests += maps->requests == UINT32_MAX ? 2 : 1;

@@ -12,7 +12,7 @@ static struct comm_frame_process *find(struct comm_frames *frames, uint32_t tgid
 }
 
 /* The place of a process that is not there: a free one, or that of which nothing was met for longest. */
-static struct comm_frame_process *make_room(struct comm_frames *frames)
+static struct comm_frame_process *find_place(struct comm_frames *frames)
 {
 	struct comm_frame_process *oldest = frames->process;
 
@@ -34,7 +34,7 @@ uint64_t comm_frames_mark(struct comm_frames *frames, uint32_t tgid, uint64_t nu
 	if (!tgid)
 		return 0;
 	if (!p)
-		p = make_room(frames);
+		p = find_place(frames);
 	if (p->tgid != tgid || number < p->number) {
 		*p = (struct comm_frame_process){.tgid = tgid, .number = number, .met_ns = now_ns};
 		return 0;

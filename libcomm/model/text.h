@@ -13,7 +13,7 @@
 enum { COMM_TEXT_GROWTH = 4 }; /* bytes for one that is not kept */
 
 /*
- * Cleans the text up to its NUL, n bytes at most, into room bytes with a NUL.  What does not fit is
+ * Cleans the text up to its NUL, n bytes at most, into capacity bytes with a NUL.  What does not fit is
  * cut off between two characters.  Clean text stays as it is.  Returns its length in bytes.
  */
 size_t comm_text_clean(const char *text, size_t n, char *ret, size_t capacity);

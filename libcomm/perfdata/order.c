@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROOM_MIN = 1024 };
+enum { CAPACITY_FIRST = 1024 };
 
 struct queued_record {
 	uint64_t time_ns, nth;
@@ -70,7 +70,7 @@ int comm_perfdata_order_push(struct comm_perfdata_order *order, uint64_t time_ns
 		return 0;
 	}
 	if (order->n == order->capacity) {
-		size_t capacity = order->capacity ? 2 * order->capacity : ROOM_MIN;
+		size_t capacity = order->capacity ? 2 * order->capacity : CAPACITY_FIRST;
 		struct queued_record **heap = realloc(order->heap, capacity * sizeof(*heap));
 
 		if (!heap)

@@ -86,7 +86,7 @@ struct comm_space *comm_space_get(struct comm_space_table *table, uint32_t tgid)
 }
 
 /* The mappings of the processes that were asked for least recently are read again when needed. */
-static void make_room(struct comm_space_table *table, const struct comm_space *keep)
+static void evict(struct comm_space_table *table, const struct comm_space *keep)
 {
 	for (struct comm_process_lru_entry *kept = table->spaces.oldest;
 	     kept && table->n_mappings > MAPPINGS_KEPT; kept = kept->newer)
@@ -133,7 +133,7 @@ static void reread(struct comm_space *space, uint64_t now_ns)
 	space->n = n;
 	space->last = 0;
 	space->generation = ++space->table->generation;
-	make_room(space->table, space);
+	evict(space->table, space);
 }
 
 static bool may_reread(const struct comm_space *space, uint64_t now_ns, unsigned int shift)

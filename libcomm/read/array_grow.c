@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { ROOM_FIRST = 256 };
+enum { CAPACITY_FIRST = 256 };
 
 int comm_array_grow(void *array, size_t n, size_t *capacity, size_t max, size_t each_bytes)
 {
-	size_t more = *capacity ? *capacity * 2 : ROOM_FIRST;
+	size_t more = *capacity ? *capacity * 2 : CAPACITY_FIRST;
 	void *bigger;
 
 	if (n < *capacity)

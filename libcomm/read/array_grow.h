@@ -7,7 +7,7 @@
 
 /*
  * Makes room for one element more behind the n of *array (a pointer to the pointer), which has
- * room for *room of each_bytes.  Returns 0, -ENOSPC: there are max already, or -ENOMEM.
+ * room for *capacity of each_bytes.  Returns 0, -ENOSPC: there are max already, or -ENOMEM.
  */
 int comm_array_grow(void *array, size_t n, size_t *capacity, size_t max, size_t each_bytes);
 

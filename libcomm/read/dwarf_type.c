@@ -58,7 +58,7 @@ struct comm_dwarf_types {
 	struct comm_keyed by_die;  /* numbers by the address of a DIE */
 	struct comm_keyed by_name; /* by the hash of a name: 1 + index into definition */
 	Dwarf_Die *definition;
-	size_t n_definitions, definitions_room;
+	size_t n_definitions, definitions_capacity;
 	bool knows_definitions;
 };
 
@@ -150,7 +150,7 @@ static void find_definitions(struct comm_dwarf_types *types)
 				continue;
 			name = name_of(types, &die);
 			if (!name || comm_array_grow(&types->definition, types->n_definitions,
-						     &types->definitions_room, DEFINITIONS_MAX,
+						     &types->definitions_capacity, DEFINITIONS_MAX,
 						     sizeof(*types->definition)))
 				continue;
 			number = comm_numbered(&types->by_name, name_key(kind, name));

@@ -16,17 +16,17 @@ enum {
 
 struct comm_jitmap {
 	struct comm_names *names;
-	struct comm_jit_capacity *capacity;
+	struct comm_jit_budget *budget;
 	struct jit_range *entry; /* by start */
 	size_t n;
 	char *text; /* names that were found are in names, too */
 	size_t text_bytes, text_capacity;
 	uint32_t seq;
-	uint64_t bytes; /* as counted in room */
+	uint64_t bytes; /* as counted in budget */
 	struct comm_jit_place place;
 };
 
-int comm_jitmap_create(struct comm_names *names, struct comm_jit_capacity *capacity,
+int comm_jitmap_create(struct comm_names *names, struct comm_jit_budget *budget,
 		       struct comm_jitmap **ret)
 {
 	struct comm_jitmap *map = calloc(1, sizeof(*map));
@@ -34,7 +34,7 @@ int comm_jitmap_create(struct comm_names *names, struct comm_jit_capacity *capac
 	if (!map)
 		return -ENOMEM;
 	map->names = names;
-	map->capacity = capacity;
+	map->budget = budget;
 	*ret = map;
 	return 0;
 }
@@ -43,8 +43,8 @@ static void clear(struct comm_jitmap *map)
 {
 	free(map->entry);
 	free(map->text);
-	map->capacity->bytes -= map->bytes;
-	*map = (struct comm_jitmap){.names = map->names, .capacity = map->capacity};
+	map->budget->bytes -= map->bytes;
+	*map = (struct comm_jitmap){.names = map->names, .budget = map->budget};
 }
 
 void comm_jitmap_destroy(struct comm_jitmap *map)
@@ -96,7 +96,7 @@ static size_t merge(const struct jit_range *old, size_t n_old, const struct jit_
 	return n;
 }
 
-static int make_room(struct comm_jitmap *map, size_t n, size_t text_bytes)
+static int reserve(struct comm_jitmap *map, size_t n, size_t text_bytes)
 {
 	size_t capacity = map->text_capacity;
 	uint64_t bytes;
@@ -107,14 +107,14 @@ static int make_room(struct comm_jitmap *map, size_t n, size_t text_bytes)
 	while (capacity < map->text_bytes + text_bytes)
 		capacity = capacity ? capacity + capacity / 2 : 64 * 1024;
 	bytes = (map->n + n) * sizeof(*map->entry) + capacity;
-	if (map->capacity->bytes - map->bytes + bytes > map->capacity->max_bytes)
+	if (map->budget->bytes - map->bytes + bytes > map->budget->max_bytes)
 		return -ENOSPC;
 	bigger = realloc(map->text, capacity ? capacity : 1);
 	if (!bigger)
 		return -ENOMEM;
 	map->text = bigger;
 	map->text_capacity = capacity;
-	map->capacity->bytes += bytes - map->bytes;
+	map->budget->bytes += bytes - map->bytes;
 	map->bytes = bytes;
 	return 0;
 }
@@ -122,7 +122,7 @@ static int make_room(struct comm_jitmap *map, size_t n, size_t text_bytes)
 static int append(struct comm_jitmap *map, const struct jit_piece *head, struct jit_range *range,
 		  const char *text)
 {
-	int err = make_room(map, head->n, head->text_bytes);
+	int err = reserve(map, head->n, head->text_bytes);
 	struct jit_range *merged;
 
 	if (err)

@@ -29,13 +29,13 @@ struct comm_jit_place {
 };
 
 /* Memory that all maps may take together; the owner sets max_bytes. */
-struct comm_jit_capacity {
+struct comm_jit_budget {
 	uint64_t bytes, max_bytes;
 };
 
 struct comm_jitmap;
 
-int comm_jitmap_create(struct comm_names *names, struct comm_jit_capacity *capacity,
+int comm_jitmap_create(struct comm_names *names, struct comm_jit_budget *budget,
 		       struct comm_jitmap **ret);
 void comm_jitmap_destroy(struct comm_jitmap *map);
 

@@ -71,7 +71,7 @@ struct comm_kept_slice *comm_kept_rows_new(struct comm_kept_rows *kept, int64_t 
 }
 
 /* Forgets the slices that the last reports had no use for. */
-static void make_room(struct comm_kept_rows *kept)
+static void evict(struct comm_kept_rows *kept)
 {
 	for (size_t i = 0; i < KEPT_SLICES; i++)
 		if (kept->slice[i].used + KEPT_REPORTS < kept->report)
@@ -85,7 +85,7 @@ static bool grow(struct comm_kept_rows *kept, struct comm_kept_slice *slice)
 	struct comm_kept_row *grown;
 
 	if (kept->capacity + more > COMM_KEPT_ROWS_MAX)
-		make_room(kept);
+		evict(kept);
 	if (kept->capacity + more > COMM_KEPT_ROWS_MAX)
 		return false;
 	grown = reallocarray(slice->row, capacity, sizeof(*grown));

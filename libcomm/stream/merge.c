@@ -110,7 +110,7 @@ static struct comm_event *event_at(struct arena *arena, size_t offset)
 	return event;
 }
 
-static int make_room(struct comm_merge *merge)
+static int reserve(struct comm_merge *merge)
 {
 	size_t capacity = merge->capacity ? 2 * merge->capacity : 1024;
 	struct key *keys, *scratch;
@@ -141,7 +141,7 @@ void comm_merge_push(struct comm_merge *merge, const struct comm_event *event)
 			merge->worst_late_ns = by_ns;
 		return;
 	}
-	if (make_room(merge) || copy_event(&merge->arena[merge->current], event, &offset)) {
+	if (reserve(merge) || copy_event(&merge->arena[merge->current], event, &offset)) {
 		merge->late++; /* out of memory: lost, and counted */
 		return;
 	}

@@ -467,7 +467,7 @@ int comm_answer_read_data(const void *answer, size_t bytes, struct comm_static *
 	return c.bad || !ret->name || !ret->module || !ret->build_id ? -EBADMSG : 0;
 }
 
-/* A text in room bytes; its last one is not looked at, and is a NUL here. */
+/* A text in capacity bytes; its last one is not looked at, and is a NUL here. */
 static int read_block(const void *answer, size_t bytes, char *ret, size_t capacity)
 {
 	int err;

@@ -31,14 +31,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static int file = -1, saved = -1;
 	size_t first = size ? data[0] * size / 256 : 0;
-	struct comm_jit_capacity capacity = {.max_bytes = 64 << 20};
+	struct comm_jit_budget budget = {.max_bytes = 64 << 20};
 	const uint64_t complete = JIT_COMPLETE;
 	struct comm_names *names;
 	struct comm_jitmap *map;
 	bool more;
 
-	if (comm_names_create(1 << 20, &names) < 0 ||
-	    comm_jitmap_create(names, &capacity, &map) < 0)
+	if (comm_names_create(1 << 20, &names) < 0 || comm_jitmap_create(names, &budget, &map) < 0)
 		abort();
 	for (size_t n = first;; n = size) {
 		memory_file(data, n, &file);
@@ -57,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	comm_jitmap_destroy(map);
 	comm_names_destroy(names);
-	if (capacity.bytes)
+	if (budget.bytes)
 		abort();
 	return 0;
 }

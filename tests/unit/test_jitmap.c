@@ -16,7 +16,7 @@
 
 static struct comm_names *names;
 static struct comm_jitmap *map;
-static struct comm_jit_capacity capacity;
+static struct comm_jit_budget budget;
 static int file, saved;
 
 static int setup(void **state)
@@ -24,10 +24,10 @@ static int setup(void **state)
 	(void)state;
 	file = memfd_create("perf map", MFD_CLOEXEC);
 	saved = memfd_create("saved", MFD_CLOEXEC);
-	capacity = (struct comm_jit_capacity){.max_bytes = 64 << 20};
+	budget = (struct comm_jit_budget){.max_bytes = 64 << 20};
 	if (file < 0 || saved < 0 || comm_names_create(1 << 20, &names) < 0)
 		return -1;
-	return comm_jitmap_create(names, &capacity, &map);
+	return comm_jitmap_create(names, &budget, &map);
 }
 
 static int teardown(void **state)
@@ -37,7 +37,7 @@ static int teardown(void **state)
 	comm_names_destroy(names);
 	close(file);
 	close(saved);
-	return capacity.bytes == 0 ? 0 : -1;
+	return budget.bytes == 0 ? 0 : -1;
 }
 
 static void append(const char *text)
@@ -239,8 +239,8 @@ static void no_room(void **state)
 	bool more;
 
 	(void)state;
-	capacity.max_bytes = 100000;
-	assert_int_equal(comm_jitmap_create(names, &capacity, &other), 0);
+	budget.max_bytes = 100000;
+	assert_int_equal(comm_jitmap_create(names, &budget, &other), 0);
 	append("1000 10 one\n");
 	assert_int_equal(comm_jit_read(file, comm_jitmap_place(other), saved), 0);
 	assert_int_equal(comm_jitmap_load(other, saved, &more), 0);
