@@ -72,7 +72,7 @@ static bool is_same(const struct seen_place *place, const struct seen_place *key
 
 static void count(struct seen_place *place, uint32_t function)
 {
-	int capacity = -1;
+	int unused = -1;
 
 	place->all++;
 	for (int i = 0; i < FUNCTIONS; i++) {
@@ -81,11 +81,11 @@ static void count(struct seen_place *place, uint32_t function)
 			return;
 		}
 		if (!place->of[i].n)
-			capacity = i;
+			unused = i;
 	}
-	if (capacity >= 0) {
-		place->of[capacity].function = function;
-		place->of[capacity].n = 1;
+	if (unused >= 0) {
+		place->of[unused].function = function;
+		place->of[unused].n = 1;
 		return;
 	}
 	for (int i = 0; i < FUNCTIONS; i++)

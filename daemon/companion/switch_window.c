@@ -224,17 +224,17 @@ static bool is_open(const struct window *win)
  */
 static void list_process(struct comm_raw_look_ctl *ctl, uint32_t tgid)
 {
-	unsigned int i, capacity = COMM_SWITCH_WORDS_MAX;
+	unsigned int i, unused = COMM_SWITCH_WORDS_MAX;
 
 	for (i = 0; i < COMM_SWITCH_WORDS_MAX; i++) {
 		if (ctl->process[i] == tgid)
 			return;
-		if (!ctl->process[i] && capacity == COMM_SWITCH_WORDS_MAX)
-			capacity = i;
+		if (!ctl->process[i] && unused == COMM_SWITCH_WORDS_MAX)
+			unused = i;
 	}
-	ctl->process[capacity] = tgid;
-	if (ctl->n_processes <= capacity)
-		ctl->n_processes = capacity + 1;
+	ctl->process[unused] = tgid;
+	if (ctl->n_processes <= unused)
+		ctl->n_processes = unused + 1;
 }
 
 static void unlist_process(struct comm_switch_windows *w, uint32_t tgid)
