@@ -8,8 +8,8 @@
 #include "hash.h"
 
 enum {
-	PLACES = 1 << 14,
-	FUNCTIONS = 4, /* of a place; what many write has none that stands out */
+	SLOTS = 1 << 14,
+	FUNCTIONS = 4, /* of a slot; what many write has none that stands out */
 	WORD_SHIFT = 3,
 };
 
@@ -17,7 +17,7 @@ enum {
 enum level { WORD_BY_THREAD, WORD_BY_ROLE, OBJECT_BY_THREAD, OBJECT_BY_ROLE, LEVELS };
 
 /* Misra and Gries, Finding repeated elements, Science of Computer Programming 2 (1982). */
-struct seen_place {
+struct seen_slot {
 	uint64_t what;
 	uint32_t who, all;
 	uint8_t level;
@@ -27,7 +27,7 @@ struct seen_place {
 };
 
 struct comm_seen_writers {
-	struct seen_place place[PLACES];
+	struct seen_slot slot[SLOTS];
 };
 
 int comm_seen_writers_create(struct comm_seen_writers **ret)
@@ -44,12 +44,12 @@ void comm_seen_writers_destroy(struct comm_seen_writers *seen)
 /* False: at this level nothing can be told of it. */
 static bool key_of(const struct comm_identity *identity, enum level level,
 		   const struct comm_access *access, uint32_t thread, uint32_t role,
-		   struct seen_place *ret)
+		   struct seen_slot *ret)
 {
 	bool by_role = level == WORD_BY_ROLE || level == OBJECT_BY_ROLE;
 	enum comm_object_kind kind = comm_objects_at(identity->objects, access->object)->kind;
 
-	*ret = (struct seen_place){.who = by_role ? role : thread, .level = (uint8_t)level};
+	*ret = (struct seen_slot){.who = by_role ? role : thread, .level = (uint8_t)level};
 	if (!ret->who)
 		return false;
 	if (level == WORD_BY_THREAD || level == WORD_BY_ROLE) {
@@ -60,36 +60,36 @@ static bool key_of(const struct comm_identity *identity, enum level level,
 	return access->large || kind == COMM_OBJECT_STATIC || kind == COMM_OBJECT_MARKED;
 }
 
-static size_t index_of(const struct seen_place *key)
+static size_t index_of(const struct seen_slot *key)
 {
-	return comm_hash_mix(comm_hash_mix(key->what, key->who), key->level) & (PLACES - 1);
+	return comm_hash_mix(comm_hash_mix(key->what, key->who), key->level) & (SLOTS - 1);
 }
 
-static bool is_same(const struct seen_place *place, const struct seen_place *key)
+static bool is_same(const struct seen_slot *slot, const struct seen_slot *key)
 {
-	return place->what == key->what && place->who == key->who && place->level == key->level;
+	return slot->what == key->what && slot->who == key->who && slot->level == key->level;
 }
 
-static void count(struct seen_place *place, uint32_t function)
+static void count(struct seen_slot *slot, uint32_t function)
 {
 	int unused = -1;
 
-	place->all++;
+	slot->all++;
 	for (int i = 0; i < FUNCTIONS; i++) {
-		if (place->of[i].n && place->of[i].function == function) {
-			place->of[i].n++;
+		if (slot->of[i].n && slot->of[i].function == function) {
+			slot->of[i].n++;
 			return;
 		}
-		if (!place->of[i].n)
+		if (!slot->of[i].n)
 			unused = i;
 	}
 	if (unused >= 0) {
-		place->of[unused].function = function;
-		place->of[unused].n = 1;
+		slot->of[unused].function = function;
+		slot->of[unused].n = 1;
 		return;
 	}
 	for (int i = 0; i < FUNCTIONS; i++)
-		place->of[i].n--;
+		slot->of[i].n--;
 }
 
 void comm_seen_writers_burst(struct comm_seen_writers *seen, const struct comm_identity *identity,
@@ -98,20 +98,20 @@ void comm_seen_writers_burst(struct comm_seen_writers *seen, const struct comm_i
 	for (uint32_t i = 0; i < burst->n; i++) {
 		const struct comm_access *access = &burst->access[i];
 		uint32_t function = comm_sites_function_of(identity->sites, access->site);
-		struct seen_place key;
+		struct seen_slot key;
 
 		if (!(access->flags & COMM_ACCESS_WRITE) || access->flags & COMM_ACCESS_OWN_STACK ||
 		    access->flags & COMM_ACCESS_KERNEL)
 			continue;
 		for (enum level level = 0; level < LEVELS; level++) {
-			struct seen_place *place;
+			struct seen_slot *slot;
 
 			if (!key_of(identity, level, access, burst->thread, burst->role, &key))
 				continue;
-			place = &seen->place[index_of(&key)];
-			if (!is_same(place, &key))
-				*place = key;
-			count(place, function);
+			slot = &seen->slot[index_of(&key)];
+			if (!is_same(slot, &key))
+				*slot = key;
+			count(slot, function);
 		}
 	}
 }
@@ -121,20 +121,20 @@ uint32_t comm_seen_writers_site(const struct comm_seen_writers *seen,
 				const struct comm_access *read)
 {
 	uint32_t role = comm_threads_role(identity->threads, thread);
-	struct seen_place key;
+	struct seen_slot key;
 
 	for (enum level level = 0; level < LEVELS; level++) {
-		const struct seen_place *place;
+		const struct seen_slot *slot;
 
 		if (!key_of(identity, level, read, thread, role, &key))
 			continue;
-		place = &seen->place[index_of(&key)];
-		if (!is_same(place, &key))
+		slot = &seen->slot[index_of(&key)];
+		if (!is_same(slot, &key))
 			continue;
 		for (int i = 0; i < FUNCTIONS; i++)
-			if (place->of[i].n > place->all / 2)
+			if (slot->of[i].n > slot->all / 2)
 				return comm_sites_seen_writing(identity->sites,
-							       place->of[i].function);
+							       slot->of[i].function);
 		return COMM_SITE_NOT_TOLD;
 	}
 	return COMM_SITE_NOT_TOLD;

@@ -9,9 +9,9 @@
 #include "hash.h"
 #include "model.h"
 
-enum { PLACES = 1 << 12 };
+enum { SLOTS = 1 << 12 };
 
-struct rewritten_place {
+struct rewritten_slot {
 	uint32_t object, function;
 	double bytes;			  /* of all words */
 	double changed[COMM_CENSUS_LAGS]; /* of those that each look found changed */
@@ -20,7 +20,7 @@ struct rewritten_place {
 struct comm_rewritten {
 	comm_function_of_fn *function_of;
 	const void *sites;
-	struct rewritten_place place[PLACES];
+	struct rewritten_slot slot[SLOTS];
 };
 
 int comm_rewritten_create(comm_function_of_fn *function_of, const void *sites,
@@ -47,33 +47,33 @@ static uint32_t function_at(const struct comm_rewritten *rewritten, uint32_t sit
 
 static size_t index_of(uint32_t object, uint32_t function)
 {
-	return comm_hash_mix(object, function) >> 32 & (PLACES - 1);
+	return comm_hash_mix(object, function) >> 32 & (SLOTS - 1);
 }
 
 void comm_rewritten_add(struct comm_rewritten *rewritten, const struct comm_word *word)
 {
 	uint32_t function = function_at(rewritten, word->site);
-	struct rewritten_place *place = &rewritten->place[index_of(word->object, function)];
+	struct rewritten_slot *slot = &rewritten->slot[index_of(word->object, function)];
 
-	if (place->object != word->object || place->function != function)
-		*place = (struct rewritten_place){.object = word->object, .function = function};
-	place->bytes += word->bytes;
+	if (slot->object != word->object || slot->function != function)
+		*slot = (struct rewritten_slot){.object = word->object, .function = function};
+	slot->bytes += word->bytes;
 	if (word->class >= COMM_CENSUS_CHANGED && word->class < COMM_CENSUS_QUIET)
-		place->changed[word->class - COMM_CENSUS_CHANGED] += word->bytes;
+		slot->changed[word->class - COMM_CENSUS_CHANGED] += word->bytes;
 }
 
 double comm_rewritten_share(const struct comm_rewritten *rewritten, uint32_t object, uint32_t site,
 			    uint64_t age_ns)
 {
 	uint32_t function = function_at(rewritten, site);
-	const struct rewritten_place *place = &rewritten->place[index_of(object, function)];
+	const struct rewritten_slot *slot = &rewritten->slot[index_of(object, function)];
 	double changed = 0;
 
-	if (place->object != object || place->function != function || !(place->bytes > 0))
+	if (slot->object != object || slot->function != function || !(slot->bytes > 0))
 		return 0;
 	for (int i = 0; i < COMM_CENSUS_LAGS && comm_census_lag_ns[i] <= age_ns; i++)
-		changed += place->changed[i];
-	return changed / place->bytes;
+		changed += slot->changed[i];
+	return changed / slot->bytes;
 }
 
 void comm_rewritten_doubt(const struct comm_rewritten *rewritten, uint32_t object, uint32_t site,

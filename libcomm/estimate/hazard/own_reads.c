@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { OWN_READS_BITS = 12 /* objects share places beyond that */ };
+enum { OWN_READS_BITS = 12 /* objects share slots beyond that */ };
 
 struct own_sums {
 	float reads, seen, coarse;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 enum {
-	READS_PER_WRITE_BITS = 12,	 /* readers and objects share places beyond that */
+	READS_PER_WRITE_BITS = 12,	 /* readers and objects share slots beyond that */
 	READS_PER_WRITE_ALL = INT32_MAX, /* readers of an object */
 };
 
@@ -29,7 +29,7 @@ void comm_reads_per_write_destroy(struct comm_reads_per_write *reads_per_write)
 	free(reads_per_write);
 }
 
-static uint32_t reads_per_write_place(uint32_t reader, uint32_t object)
+static uint32_t reads_per_write_slot(uint32_t reader, uint32_t object)
 {
 	return comm_hash_mix(object, reader) & ((1 << READS_PER_WRITE_BITS) - 1);
 }
@@ -50,7 +50,7 @@ void comm_reads_per_write_add(struct comm_reads_per_write *reads_per_write, uint
 
 	for (int i = 0; i < 2; i++) {
 		struct comm_reads_per_write_count *c =
-			&reads_per_write->count[reads_per_write_place(readers[i], object)];
+			&reads_per_write->count[reads_per_write_slot(readers[i], object)];
 
 		reads_per_write_add(c, around, 1);
 		if (c->n_reads > reads_per_write_bursts || c->n_writes > reads_per_write_bursts)
@@ -63,9 +63,9 @@ comm_reads_per_write_of(const struct comm_reads_per_write *reads_per_write, uint
 			uint32_t object)
 {
 	const struct comm_reads_per_write_count *all =
-		&reads_per_write->count[reads_per_write_place(READS_PER_WRITE_ALL, object)];
+		&reads_per_write->count[reads_per_write_slot(READS_PER_WRITE_ALL, object)];
 	struct comm_reads_per_write_count ret =
-		reads_per_write->count[reads_per_write_place(reader, object)];
+		reads_per_write->count[reads_per_write_slot(reader, object)];
 	double most = fmax(all->n_writes, all->n_reads);
 
 	if (most > 0)

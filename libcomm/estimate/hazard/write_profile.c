@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 enum {
-	WRITE_PROFILE_OBJECTS = 4096, /* objects share places beyond that */
+	WRITE_PROFILE_OBJECTS = 4096, /* objects share slots beyond that */
 };
 
 static const float write_profile_reads = 4096; /* forget by halves from there on */
@@ -140,9 +140,9 @@ static void write_profile_note(struct comm_write_profile *p, const struct comm_w
 }
 
 /* Makes the areas and actors of a write; false: no room. */
-static bool write_profile_place(struct comm_write_profile *p, uint32_t object, uint64_t datum,
-				uint32_t level, uint32_t thread, uint32_t *ret_area,
-				uint32_t *ret_actor)
+static bool write_profile_make(struct comm_write_profile *p, uint32_t object, uint64_t datum,
+			       uint32_t level, uint32_t thread, uint32_t *ret_area,
+			       uint32_t *ret_actor)
 {
 	uint32_t area = comm_area_find(p->areas, object, datum, level, true);
 	uint32_t actor;
@@ -198,8 +198,8 @@ void comm_write_profile_learn(struct comm_write_profile *profile, struct comm_wi
 			w->weight = (float)(w->count *
 					    comm_weight_of(weights, &b->weighing, w->weight_slot));
 			while (level <= COMM_AREA_OBJECT &&
-			       !write_profile_place(p, w->object, w->datum, level, b->thread, &area,
-						    &w->actor))
+			       !write_profile_make(p, w->object, w->datum, level, b->thread, &area,
+						   &w->actor))
 				level++;
 			if (level > COMM_AREA_OBJECT) {
 				w->actor = 0;
@@ -218,8 +218,8 @@ void comm_write_profile_learn(struct comm_write_profile *profile, struct comm_wi
 			if (r->self)
 				continue;
 			/* Readers are told apart from level 2 on: lines are many. */
-			if (!write_profile_place(p, r->object, r->datum, COMM_AREA_LINE + 1,
-						 b->thread, &r->area, &actor)) {
+			if (!write_profile_make(p, r->object, r->datum, COMM_AREA_LINE + 1,
+						b->thread, &r->area, &actor)) {
 				p->thinned++;
 				continue;
 			}
