@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "allocation.h"
 #include "maps.h"
 
 /* A source line may become known, and the share of known addresses changes. */
@@ -38,10 +37,7 @@ static struct comm_instruction *ask(struct comm_instructions *instructions,
 		insn->tgid = tgid;
 		insn->bare_site = comm_sites_get(sites, space, ip, now_ns);
 		insn->site = insn->bare_site;
-		insn->keeps_heap = comm_allocations_keeps_heap(
-			comm_sites_function_at(sites,
-					       comm_sites_at(sites, insn->bare_site)->function)
-				->name);
+		insn->keeps_heap = comm_sites_keeps_heap(sites, insn->bare_site);
 		insn->region = COMM_CODE_REGION_NONE;
 		insn->caller = COMM_CALL_UNKNOWN;
 		insn->generation = comm_space_generation(space);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "resolver.h"
 
-#include "allocation.h"
-
 enum {
 	WORD_BYTES = 8, /* of an access of unknown size: up to the word's end */
 	HUGE_PAGE_BYTES = 2 << 20,
@@ -80,18 +78,6 @@ void comm_resolver_lists(const struct comm_resolver *r, struct comm_access *acce
 	access->large = 0;
 }
 
-/* The kernel keeps no heap. */
-static bool keeps_heap(const struct comm_sites *sites, uint32_t site)
-{
-	return comm_allocations_keeps_heap(
-		comm_sites_function_at(sites, comm_sites_at(sites, site)->function)->name);
-}
-
-bool comm_resolver_keeps_heap(const struct comm_resolver *resolver, uint32_t site)
-{
-	return keeps_heap(resolver->identity->sites, site);
-}
-
 bool comm_resolver_precise(const struct comm_resolver *r, uint32_t tgid, uint32_t tid,
 			   uint32_t region, uint64_t now_ns, const struct comm_precise *from,
 			   struct comm_access *ret)
@@ -127,7 +113,7 @@ bool comm_resolver_precise(const struct comm_resolver *r, uint32_t tgid, uint32_
 	ret->site = from->flags & COMM_ACCESS_KERNEL
 			    ? COMM_SITE_KERNEL
 			    : comm_sites_get(sites, space, from->ip, now_ns);
-	if (keeps_heap(sites, ret->site))
+	if (comm_sites_keeps_heap(sites, ret->site))
 		comm_resolver_lists(r, ret);
 	ret->site = comm_sites_within(sites, ret->site, region);
 	ret->site = comm_resolver_site(r, ret->site, from->addr, &block);

@@ -31,8 +31,6 @@ uint32_t comm_resolver_site(const struct comm_resolver *resolver, uint32_t site,
  * given it.
  */
 void comm_resolver_lists(const struct comm_resolver *resolver, struct comm_access *access);
-/* Whether the site is of such code. */
-bool comm_resolver_keeps_heap(const struct comm_resolver *resolver, uint32_t site);
 /* One access whose address is known exactly, of a thread in a marked region. */
 bool comm_resolver_precise(const struct comm_resolver *resolver, uint32_t tgid, uint32_t tid,
 			   uint32_t region, uint64_t now_ns, const struct comm_precise *from,

@@ -82,7 +82,7 @@ void comm_surveyed_reads_pair(struct comm_surveyed_reads *reads, const struct co
 				   region, event->time_ns, &event->fed.read, &pair.read))
 		return;
 	/* What an allocator reads of its own lists is nobody's data: who frees a block feeds nobody who is given it. */
-	if (comm_resolver_keeps_heap(reads->resolver, pair.read.site))
+	if (comm_sites_keeps_heap(reads->resolver->identity->sites, pair.read.site))
 		return;
 	if (event->fed.write.flags &&
 	    !comm_resolver_precise(reads->resolver, event->tgid, event->tid, region, event->time_ns,

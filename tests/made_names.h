@@ -98,8 +98,8 @@ static inline uint32_t made_thread(struct made_names *names, uint32_t tgid, uint
 static inline uint32_t made_function(struct made_names *names, const char *name, const char *module,
 				     uint64_t start)
 {
-	names->function[names->n_functions] =
-		(struct comm_function){name, module, "b01d", start, false};
+	names->function[names->n_functions] = (struct comm_function){
+		.name = name, .module = module, .build_id = "b01d", .start = start};
 	return names->n_functions++;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocation.h"
 #include "hash.h"
 #include "keyed.h"
 #include "names.h"
@@ -123,6 +124,7 @@ static uint32_t function_id(struct comm_sites *sites, const char *name, const ch
 		sites->n_unfiled++;
 		return COMM_ID_OTHER;
 	}
+	f.keeps_heap = comm_allocations_keeps_heap(f.name);
 	sites->function[sites->n_functions] = f;
 	sites->function_slot[at] = sites->n_functions;
 	return sites->n_functions++;
@@ -285,7 +287,8 @@ int comm_sites_create(const struct comm_inspect *inspect, struct comm_sites **re
 		return -ENOMEM;
 	}
 	/* Id 0 is in no slot: a slot of 0 is free. */
-	sites->function[sites->n_functions++] = (struct comm_function){"(other)", "", "", 0, false};
+	sites->function[sites->n_functions++] =
+		(struct comm_function){.name = "(other)", .module = "", .build_id = ""};
 	sites->site[sites->n++] = (struct comm_site){.function = COMM_ID_OTHER};
 	site_id(sites, function_id(sites, "[kernel]", "[kernel]", "", 0), &nothing, 0, 0);
 	/* It is not told in which region these write. */
@@ -583,4 +586,9 @@ uint32_t comm_sites_function_of(const void *sites, uint32_t site)
 const struct comm_function *comm_sites_function_at(const struct comm_sites *sites, uint32_t id)
 {
 	return &sites->function[id < sites->n_functions ? id : COMM_ID_OTHER];
+}
+
+bool comm_sites_keeps_heap(const struct comm_sites *sites, uint32_t site)
+{
+	return comm_sites_function_at(sites, comm_sites_at(sites, site)->function)->keeps_heap;
 }

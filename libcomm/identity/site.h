@@ -56,5 +56,7 @@ const struct comm_site *comm_sites_at(const struct comm_sites *sites, uint32_t i
 /* The function of a site, as estimators ask for it: sites is a struct comm_sites. */
 uint32_t comm_sites_function_of(const void *sites, uint32_t site);
 const struct comm_function *comm_sites_function_at(const struct comm_sites *sites, uint32_t id);
+/* Whether the site is of code that keeps a heap (allocation.h). */
+bool comm_sites_keeps_heap(const struct comm_sites *sites, uint32_t site);
 
 #endif

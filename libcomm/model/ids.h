@@ -65,8 +65,9 @@ struct comm_function {
 	const char *name;
 	const char *module;
 	const char *build_id;
-	uint64_t start; /* file virtual address: the same in all runs and hosts; JIT: 0 */
-	bool pending;	/* its name may still come (comm_sites_settle()) */
+	uint64_t start;	 /* file virtual address: the same in all runs and hosts; JIT: 0 */
+	bool pending;	 /* its name may still come (comm_sites_settle()) */
+	bool keeps_heap; /* an allocator's, by its name (allocation.h) */
 };
 
 struct comm_site {

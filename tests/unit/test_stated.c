@@ -160,7 +160,7 @@ static void test_first_write(void **state)
 
 	(void)state;
 	names->function[names->site[1 + STEADY].function] =
-		(struct comm_function){"[first write]", "", "", 0, false};
+		(struct comm_function){.name = "[first write]", .module = "", .build_id = ""};
 	write_run(20, steady);
 	for (size_t i = 0; i < 3; i++) {
 		report = ask((struct comm_query){.by = by[i]});
@@ -190,7 +190,7 @@ static void test_beside_unknown(void **state)
 {
 	(void)state;
 	names->function[names->site[1 + OTHER].function] =
-		(struct comm_function){"(other)", "", "", 0, false};
+		(struct comm_function){.name = "(other)", .module = "", .build_id = ""};
 	for (size_t i = 0; i < 3; i++) {
 		static const double bytes[] = {1, 100, 2900};
 		const struct comm_report_edge *edge = NULL;
