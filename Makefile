@@ -285,7 +285,7 @@ $(addprefix $(O)/tests/e2e/,source_live source_bounds_live identity_live switch_
 # These tests take files of the daemon into themselves.
 $(O)/tests/unit/test_source_bpf: $(filter-out %/main.o %/bpf.o %/bpf_life.o,$(DAEMON_O))
 $(O)/tests/unit/test_bpf_counts: $(filter-out %/main.o %/bpf_counts.o,$(DAEMON_O))
-$(O)/tests/unit/test_switch_window: $(filter-out %/main.o %/switch_window.o,$(DAEMON_O))
+$(O)/tests/unit/test_switch_window: $(filter-out %/main.o %/switch_window.o %/look_programs.o,$(DAEMON_O))
 $(O)/tests/unit/test_survey: $(filter-out %/main.o %/survey.o,$(DAEMON_O))
 STATIC := $(wildcard tests/static/*.sh)
 

@@ -6,20 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
-
-#include "look_event.h"
-
-typedef uint32_t u32;
-typedef uint64_t u64;
-#include "switch_look.skel.h"
 
 #include "bpf_life.h"
 #include "look_pairs.h"
+#include "look_programs.h"
 #include "loss_teller.h"
 #include "source.h"
 #include "window_cost.h"
@@ -45,7 +35,7 @@ static const uint64_t DEAR_NS = 10000000000u;
 _Static_assert((int)COMM_SWITCH_WORDS_MAX == (int)COMM_RAW_LOOK_WORDS,
 	       "look_event.h and switch_window.h");
 
-/* A window on a word; its index is the word's in the BPF programs' table. */
+/* A window on a word; its index is the word's number for the programs. */
 struct window {
 	struct comm_live_word word;
 	uint32_t generation; /* 0: there is none */
@@ -70,10 +60,7 @@ struct stratum {
 
 struct comm_switch_windows {
 	struct comm_switch_windows_config config;
-	struct switch_look_bpf *bpf;
-	struct ring_buffer *ring;
-	volatile struct comm_raw_look_cpu *cpu; /* n_cpus of them */
-	uint32_t n_cpus;
+	struct comm_look_programs *programs;
 	struct comm_look_timeline *timeline;
 	struct window window[COMM_SWITCH_WORDS_MAX];
 	struct stratum stratum[STRATA];
@@ -93,59 +80,7 @@ int comm_switch_windows_probe(char **why)
 	return comm_bpf_life_probe(why);
 }
 
-/* libbpf prints to stderr; a failure here is told by its number. */
-static int say_nothing(enum libbpf_print_level level, const char *fmt, va_list args)
-{
-	(void)level;
-	(void)fmt;
-	(void)args;
-	return 0;
-}
-
-static int load(struct comm_switch_windows *w)
-{
-	LIBBPF_OPTS(bpf_test_run_opts, run);
-	int rc;
-
-	w->bpf = switch_look_bpf__open();
-	if (!w->bpf)
-		return -errno;
-	bpf_map__set_max_entries(w->bpf->maps.look_cpus, w->n_cpus);
-	rc = switch_look_bpf__load(w->bpf);
-	if (rc)
-		return rc;
-	w->bpf->links.left = bpf_program__attach(w->bpf->progs.left);
-	if (!w->bpf->links.left)
-		return -errno;
-	/* Without ticks who never leaves its CPU is looked at by others' switches only. */
-	if (!bpf_prog_test_run_opts(bpf_program__fd(w->bpf->progs.find_tick), &run) && !run.retval)
-		w->bpf->links.ticked = bpf_program__attach(w->bpf->progs.ticked);
-	return 0;
-}
-
-static int on_record(void *ctx, void *data, size_t size);
-
-static size_t cpu_bytes(const struct comm_switch_windows *w)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	return (w->n_cpus * sizeof(*w->cpu) + page - 1) & ~(page - 1);
-}
-
-static int set_up(struct comm_switch_windows *w)
-{
-	void *p;
-
-	p = mmap(NULL, cpu_bytes(w), PROT_READ | PROT_WRITE, MAP_SHARED,
-		 bpf_map__fd(w->bpf->maps.look_cpus), 0);
-	if (p == MAP_FAILED)
-		return -errno;
-	w->cpu = p;
-	w->ring = ring_buffer__new(bpf_map__fd(w->bpf->maps.looks), on_record, w, NULL);
-	if (!w->ring)
-		return -errno;
-	return comm_look_timeline_create(w->n_cpus, SWITCHES, &w->timeline);
-}
+static void on_look(void *ctx, const struct comm_raw_look *raw);
 
 static void set_up_strata(struct comm_switch_windows *w)
 {
@@ -165,23 +100,17 @@ static void set_up_strata(struct comm_switch_windows *w)
 int comm_switch_windows_create(const struct comm_switch_windows_config *config,
 			       struct comm_switch_windows **ret, char **err)
 {
-	int rc, n_cpus = libbpf_num_possible_cpus();
-	struct comm_switch_windows *w;
-	libbpf_print_fn_t print;
+	struct comm_switch_windows *w = calloc(1, sizeof(*w));
+	int rc;
 
-	if (n_cpus < 1)
-		return comm_source_fail(err, -ENODEV, "cannot tell how many CPUs there are");
-	w = calloc(1, sizeof(*w));
 	if (!w)
 		return -ENOMEM;
 	w->config = *config;
-	w->n_cpus = (uint32_t)n_cpus;
 	set_up_strata(w);
-	print = libbpf_set_print(say_nothing);
-	rc = load(w);
-	libbpf_set_print(print);
+	rc = comm_look_programs_create(on_look, w, &w->programs);
 	if (!rc)
-		rc = set_up(w);
+		rc = comm_look_timeline_create(comm_look_programs_cpus(w->programs), SWITCHES,
+					       &w->timeline);
 	if (rc) {
 		comm_switch_windows_destroy(w);
 		return comm_source_fail(err, rc,
@@ -198,10 +127,7 @@ void comm_switch_windows_destroy(struct comm_switch_windows *w)
 	if (!w)
 		return;
 	comm_look_timeline_destroy(w->timeline);
-	ring_buffer__free(w->ring);
-	if (w->cpu)
-		munmap((void *)w->cpu, cpu_bytes(w));
-	switch_look_bpf__destroy(w->bpf);
+	comm_look_programs_destroy(w->programs);
 	free(w);
 }
 
@@ -218,54 +144,9 @@ static bool is_open(const struct window *win)
 	return win->generation && !win->ended_ns;
 }
 
-/*
- * Each process has one place in the table, and keeps it: a program that runs meanwhile must find
- * those that stay.
- */
-static void list_process(struct comm_raw_look_ctl *ctl, uint32_t tgid)
-{
-	unsigned int i, unused = COMM_SWITCH_WORDS_MAX;
-
-	for (i = 0; i < COMM_SWITCH_WORDS_MAX; i++) {
-		if (ctl->process[i] == tgid)
-			return;
-		if (!ctl->process[i] && unused == COMM_SWITCH_WORDS_MAX)
-			unused = i;
-	}
-	ctl->process[unused] = tgid;
-	if (ctl->n_processes <= unused)
-		ctl->n_processes = unused + 1;
-}
-
-static void unlist_process(struct comm_switch_windows *w, uint32_t tgid)
-{
-	struct comm_raw_look_ctl *ctl = &w->bpf->bss->ctl;
-
-	for (unsigned int i = 0; i < COMM_SWITCH_WORDS_MAX; i++)
-		if (is_open(&w->window[i]) && w->window[i].word.tgid == tgid)
-			return;
-	for (unsigned int i = 0; i < COMM_SWITCH_WORDS_MAX; i++)
-		if (ctl->process[i] == tgid)
-			ctl->process[i] = 0;
-	while (ctl->n_processes && !ctl->process[ctl->n_processes - 1])
-		ctl->n_processes--;
-}
-
-/* Bits of an aligned word that an access of size bytes at addr has. */
-static uint64_t mask_of(uint64_t addr, uint32_t size)
-{
-	unsigned int at = addr % 8;
-
-	if (!size || size > 8 - at)
-		return UINT64_MAX;
-	return (size == 8 ? UINT64_MAX : (1ULL << 8 * size) - 1) << 8 * at;
-}
-
 static void open_window(struct comm_switch_windows *w, struct window *win,
 			const struct comm_live_word *word, uint64_t now_ns)
 {
-	struct comm_raw_look_ctl *ctl = &w->bpf->bss->ctl;
-	struct comm_raw_look_word *raw = &ctl->word[win - w->window];
 	uint64_t length_ns = LAGS * word->lag_ns;
 
 	length_ns = length_ns > SHORTEST_NS ? length_ns : SHORTEST_NS;
@@ -280,25 +161,15 @@ static void open_window(struct comm_switch_windows *w, struct window *win,
 	win->is_lost = false;
 	win->generation = w->generation;
 	comm_window_cost_open(&w->cost, now_ns, length_ns);
-	list_process(ctl, word->tgid);
-	raw->addr = word->addr & ~7ULL;
-	raw->mask = mask_of(word->addr, word->size_bytes);
-	raw->tgid = word->tgid;
-	/* Pairs with the barrier of look_at_all(): who sees the generation sees the rest. */
-	__atomic_store_n(&raw->generation, w->generation, __ATOMIC_RELEASE);
-	ctl->n_words++;
+	comm_look_programs_watch(w->programs, (unsigned int)(win - w->window), word, w->generation);
 	w->stats.begun++;
 }
 
 /* No more looks; what was seen is told later. */
 static void end_window(struct comm_switch_windows *w, struct window *win, uint64_t now_ns)
 {
-	struct comm_raw_look_ctl *ctl = &w->bpf->bss->ctl;
-
-	__atomic_store_n(&ctl->word[win - w->window].generation, 0, __ATOMIC_RELEASE);
-	ctl->n_words--;
+	comm_look_programs_unwatch(w->programs, (unsigned int)(win - w->window));
 	win->ended_ns = now_ns;
-	unlist_process(w, win->word.tgid);
 }
 
 /* A read that ends in the next word is of no value of this one. */
@@ -359,9 +230,7 @@ void comm_switch_windows_stop(struct comm_switch_windows *w, uint64_t now_ns)
 		return;
 	w->stopped_ns = now_ns;
 	end_all(w, now_ns);
-	bpf_link__destroy(w->bpf->links.left);
-	bpf_link__destroy(w->bpf->links.ticked);
-	w->bpf->links.left = w->bpf->links.ticked = NULL;
+	comm_look_programs_detach(w->programs);
 }
 
 static bool is_same(const struct comm_live_word *a, const struct comm_live_word *b)
@@ -412,13 +281,13 @@ static void keep_unasked(struct comm_switch_windows *w, const struct comm_live_w
 static void begin(struct comm_switch_windows *w, struct stratum *s, uint64_t now_ns)
 {
 	struct comm_live_word word[COMM_SWITCH_WORDS_MAX];
-	unsigned int capacity = 0, n, at = 0;
+	unsigned int n_unused = 0, n, at = 0;
 
 	for (unsigned int i = 0; i < s->n; i++)
-		capacity += !s->window[i].generation;
-	if (!capacity)
+		n_unused += !s->window[i].generation;
+	if (!n_unused)
 		return;
-	n = draw(s, capacity, word);
+	n = draw(s, n_unused, word);
 	for (unsigned int i = 0; i < n; i++) {
 		if (!may_look(w, &word[i])) {
 			keep_unasked(w, &word[i]);
@@ -430,18 +299,12 @@ static void begin(struct comm_switch_windows *w, struct stratum *s, uint64_t now
 	}
 }
 
-static bool is_any_open(const struct comm_switch_windows *w)
+static void learn_cost(struct comm_switch_windows *w, uint64_t now_ns)
 {
-	return w->bpf->bss->ctl.n_words;
-}
+	struct comm_raw_look_cpu totals;
 
-static uint64_t look_ns(const struct comm_switch_windows *w)
-{
-	uint64_t ret = 0;
-
-	for (uint32_t i = 0; i < w->n_cpus; i++)
-		ret += w->cpu[i].ns;
-	return ret;
+	comm_look_programs_totals(w->programs, &totals);
+	comm_window_cost_learn(&w->cost, comm_look_programs_look(w->programs), now_ns, totals.ns);
 }
 
 static bool wants(const struct stratum *s)
@@ -492,7 +355,7 @@ void comm_switch_windows_turn(struct comm_switch_windows *w, uint64_t now_ns, do
 	if (w->stopped_ns)
 		return;
 	end_due(w, now_ns);
-	comm_window_cost_learn(&w->cost, is_any_open(w), now_ns, look_ns(w));
+	learn_cost(w, now_ns);
 	for (unsigned int i = 0; i < STRATA; i++) {
 		struct stratum *s = &w->stratum[i];
 
@@ -577,30 +440,27 @@ static void on_switch(struct comm_switch_windows *w, const struct comm_raw_look 
 		end_all(w, raw->time_ns);
 }
 
-static int on_record(void *ctx, void *data, size_t size)
+static void on_look(void *ctx, const struct comm_raw_look *raw)
 {
-	const struct comm_raw_look *raw = data;
 	struct comm_switch_windows *w = ctx;
 
-	if (size < sizeof(*raw))
+	if (!raw)
 		w->lost[COMM_LOSS_MALFORMED]++;
 	else if (raw->kind == COMM_RAW_LOOK_SWITCH || raw->kind == COMM_RAW_LOOK_TICK)
 		on_switch(w, raw);
 	else
 		on_word(w, raw);
-	return 0;
 }
 
 /* Without all switches and changes it is not known who could have written. */
 static void find_losses(struct comm_switch_windows *w, uint64_t now_ns)
 {
-	uint64_t drops = 0;
+	struct comm_raw_look_cpu totals;
 
-	for (uint32_t i = 0; i < w->n_cpus; i++)
-		drops += w->cpu[i].drops;
-	if (drops == w->drops)
+	comm_look_programs_totals(w->programs, &totals);
+	if (totals.drops == w->drops)
 		return;
-	w->drops = drops;
+	w->drops = totals.drops;
 	end_all(w, now_ns);
 	for (unsigned int i = 0; i < COMM_SWITCH_WORDS_MAX; i++)
 		w->window[i].is_lost = w->window[i].generation;
@@ -708,9 +568,9 @@ void comm_switch_windows_collect(struct comm_switch_windows *w, uint64_t now_ns,
 				 comm_event_fn *push, void *ctx)
 {
 	/* What has begun is due later; what is due ends, and is then known as a whole. */
-	ring_buffer__consume(w->ring);
+	comm_look_programs_take(w->programs);
 	end_due(w, now_ns);
-	ring_buffer__consume(w->ring);
+	comm_look_programs_take(w->programs);
 	find_losses(w, now_ns);
 	for (unsigned int i = 0; i < COMM_SWITCH_WORDS_MAX; i++) {
 		struct window *win = &w->window[i];
@@ -746,13 +606,14 @@ int comm_switch_windows_turn_ms(const struct comm_switch_windows *w)
 void comm_switch_windows_stats(const struct comm_switch_windows *w,
 			       struct comm_switch_windows_stats *ret)
 {
+	struct comm_raw_look_cpu totals;
+
+	comm_look_programs_totals(w->programs, &totals);
 	*ret = w->stats;
-	ret->look_ns = look_ns(w);
-	for (uint32_t i = 0; i < w->n_cpus; i++) {
-		ret->call_ns += w->cpu[i].call_ns;
-		ret->runs += w->cpu[i].runs;
-		ret->ticks += w->cpu[i].ticks;
-		ret->looks += w->cpu[i].looks;
-		ret->failed += w->cpu[i].failed;
-	}
+	ret->look_ns = totals.ns;
+	ret->call_ns = totals.call_ns;
+	ret->runs = totals.runs;
+	ret->ticks = totals.ticks;
+	ret->looks = totals.looks;
+	ret->failed = totals.failed;
 }

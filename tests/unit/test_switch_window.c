@@ -12,6 +12,7 @@
 /* The ring is made here, and so are the programs' links. */
 #define ring_buffer__consume made_consume
 #define bpf_link__destroy made_destroy
+#include "../../daemon/companion/look_programs.c"
 #include "../../daemon/companion/switch_window.c"
 
 enum { US = 7, READER = 1, WRITER = 2, MS = 1000000, CPUS = 2, VALUE = 9, FED_MAX = 512 };
@@ -32,7 +33,7 @@ int made_consume(struct ring_buffer *ring)
 {
 	(void)ring;
 	for (size_t i = 0; i < n_records; i++)
-		on_record(w, &record[i], sizeof(record[i]));
+		on_record(w->programs, &record[i], sizeof(record[i]));
 	n_records = 0;
 	return 0;
 }
@@ -65,6 +66,7 @@ static bool is_any_shared(void *ctx, uint32_t tgid, uint64_t addr)
 
 static int make(void **state)
 {
+	struct comm_look_programs *p;
 	struct comm_target *target;
 
 	(void)state;
@@ -73,15 +75,15 @@ static int make(void **state)
 		return -1;
 	w->config = (struct comm_switch_windows_config){
 		.target = target, .words = 4, .is_shared = is_any_shared};
-	w->n_cpus = CPUS;
-	w->bpf = calloc(1, sizeof(*w->bpf));
-	w->bpf->bss = calloc(1, sizeof(*w->bpf->bss));
-	w->bpf->links.left = (struct bpf_link *)&link_of[0];
-	w->bpf->links.ticked = (struct bpf_link *)&link_of[1];
+	p = w->programs = calloc(1, sizeof(*p));
+	*p = (struct comm_look_programs){.cpu = cpu, .n_cpus = CPUS, .fn = on_look, .ctx = w};
+	p->bpf = calloc(1, sizeof(*p->bpf));
+	p->bpf->bss = calloc(1, sizeof(*p->bpf->bss));
+	p->bpf->links.left = (struct bpf_link *)&link_of[0];
+	p->bpf->links.ticked = (struct bpf_link *)&link_of[1];
 	n_detached[0] = n_detached[1] = 0;
-	ctl = &w->bpf->bss->ctl;
+	ctl = &p->bpf->bss->ctl;
 	memset(cpu, 0, sizeof(cpu));
-	w->cpu = cpu;
 	set_up_strata(w);
 	n_fed = lost = off_ms = 0;
 	now_ns = 1000000000;
@@ -94,8 +96,9 @@ static int unmake(void **state)
 	(void)state;
 	comm_target_destroy((struct comm_target *)w->config.target);
 	comm_look_timeline_destroy(w->timeline);
-	free(w->bpf->bss);
-	free(w->bpf);
+	free(w->programs->bpf->bss);
+	free(w->programs->bpf);
+	free(w->programs);
 	free(w);
 	return 0;
 }
@@ -416,7 +419,7 @@ static void test_stopped(void **state)
 	now_ns += 30 * MS;
 	comm_switch_windows_stop(w, now_ns);
 	assert_true(n_detached[0] == 1 && n_detached[1] == 1);
-	assert_true(!w->bpf->links.left && !w->bpf->links.ticked);
+	assert_true(!w->programs->bpf->links.left && !w->programs->bpf->links.ticked);
 	offer(0x2000, MS, 1);
 	turn();
 	collect();
