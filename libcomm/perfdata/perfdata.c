@@ -15,9 +15,9 @@
 #include "files.h"
 #include "header.h"
 #include "order.h"
-#include "packed.h"
 #include "perf_access.h"
 #include "processes.h"
+#include "records.h"
 #include "sample.h"
 
 /* perf's own kinds of records, above all that the kernel may get. */
@@ -30,8 +30,6 @@ enum {
 	AUXTRACE = 71,
 	EVENT_UPDATE = 78,
 	HEADER_FEATURE = 80,
-	COMPRESSED = 81,
-	COMPRESSED2 = 83,
 	OWN_KINDS = 64,
 };
 
@@ -39,15 +37,11 @@ enum {
 	UPDATE_NAME = 2, /* of an EVENT_UPDATE */
 	NAMES_BYTES_MAX = 128 << 20,
 	QUEUE_BYTES_MAX = 96 << 20,
-	BUFFER_BYTES = 1 << 20,
 	PENDING_MAX = 2 + COMM_LOSS_MAX,
 };
 
 struct comm_perfdata {
 	const char *path;
-	int fd;
-	FILE *stream; /* of fd, for the data */
-	uint64_t left_bytes;
 	struct comm_perfdata_header header;
 	bool looked; /* the events are all known */
 	bool queued; /* a first record */
@@ -56,10 +50,7 @@ struct comm_perfdata {
 	struct comm_perfdata_files *files;
 	struct comm_perfdata_processes *processes;
 	struct comm_perfdata_order *order;
-	struct comm_perfdata_packed *packed; /* NULL: no record was */
-	bool is_unpacking;		     /* the next record is in there */
-	/* Header and body. */
-	_Alignas(struct perf_event_header) unsigned char record[UINT16_MAX + 1];
+	struct comm_perfdata_records *records;
 	uint64_t read_ns; /* time of the record read last */
 	uint64_t now_ns;  /* of the event handed out last */
 	struct comm_event pending[PENDING_MAX];
@@ -72,14 +63,11 @@ struct comm_perfdata {
 	char *why;
 };
 
-/* Never blocks: opening a FIFO would wait for a writer. */
-static int open_file(struct comm_perfdata *data, char **err)
+static int read_header(struct comm_perfdata *data, int fd, char **err)
 {
 	struct stat st;
-	int rc;
 
-	data->fd = open(data->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (data->fd < 0 || fstat(data->fd, &st))
+	if (fstat(fd, &st))
 		return comm_perfdata_fail(err, -errno, "cannot read %s: %s", data->path,
 					  strerror(errno));
 	if (S_ISDIR(st.st_mode))
@@ -95,19 +83,26 @@ static int open_file(struct comm_perfdata *data, char **err)
 					  data->path);
 	data->header.info.written_unix_ns =
 		(uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
-	data->stream = fdopen(data->fd, "r");
-	if (!data->stream)
-		return -ENOMEM;
-	setvbuf(data->stream, NULL, _IOFBF, BUFFER_BYTES);
 	data->header.path = data->path;
 	data->header.files = data->files;
-	rc = comm_perfdata_header_read(&data->header, data->fd, (uint64_t)st.st_size, err);
-	if (rc)
+	return comm_perfdata_header_read(&data->header, fd, (uint64_t)st.st_size, err);
+}
+
+/* Never blocks: opening a FIFO would wait for a writer. */
+static int open_file(struct comm_perfdata *data, char **err)
+{
+	int fd = open(data->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc;
+
+	if (fd < 0)
+		return comm_perfdata_fail(err, -errno, "cannot read %s: %s", data->path,
+					  strerror(errno));
+	rc = read_header(data, fd, err);
+	if (rc) {
+		close(fd);
 		return rc;
-	data->left_bytes = data->header.data_bytes;
-	if (fseeko(data->stream, (off_t)data->header.data_offset, SEEK_SET))
-		return comm_perfdata_damaged(data->path, "header", err);
-	return 0;
+	}
+	return comm_perfdata_records_open(data->path, fd, data->header.data_offset,
+					  data->header.data_bytes, &data->records, err);
 }
 
 static int refuse_aux(const struct comm_perfdata *data, char **err)
@@ -172,41 +167,6 @@ static int look_at_events(struct comm_perfdata *data, char **err)
 	return 0;
 }
 
-/* Of a compressed record: 1; 0: it has no further one. */
-static int unpack_record(struct comm_perfdata *data, char **err)
-{
-	int rc = comm_perfdata_packed_next(data->packed, data->record);
-
-	data->is_unpacking = rc > 0;
-	return rc < 0 ? comm_perfdata_damaged(data->path, "compressed data", err) : rc;
-}
-
-/* The next record into data->record: 1; 0: there is none, maybe since the file is cut short. */
-static int read_record(struct comm_perfdata *data, char **err)
-{
-	struct perf_event_header *h = (void *)data->record;
-	int rc = data->is_unpacking ? unpack_record(data, err) : 0;
-
-	if (rc)
-		return rc;
-	if (!data->left_bytes)
-		return 0;
-	if (data->left_bytes < sizeof(*h) || fread(h, 1, sizeof(*h), data->stream) != sizeof(*h)) {
-		data->header.cut = true;
-		return 0;
-	}
-	data->left_bytes -= sizeof(*h);
-	if (h->size < sizeof(*h) || !h->type)
-		return comm_perfdata_damaged(data->path, "data", err);
-	if (h->size - sizeof(*h) > data->left_bytes ||
-	    fread(h + 1, 1, h->size - sizeof(*h), data->stream) != h->size - sizeof(*h)) {
-		data->header.cut = true;
-		return 0;
-	}
-	data->left_bytes -= h->size - sizeof(*h);
-	return 1;
-}
-
 static int take_attr(struct comm_perfdata *data, const unsigned char *body, size_t bytes,
 		     char **err)
 {
@@ -251,11 +211,7 @@ static int skip_tracing_data(struct comm_perfdata *data, const unsigned char *bo
 
 	if (bytes >= sizeof(more))
 		memcpy(&more, body, sizeof(more));
-	more = (more + 7) & ~7u;
-	if (more > data->left_bytes || fseeko(data->stream, more, SEEK_CUR))
-		return comm_perfdata_damaged(data->path, "data", err);
-	data->left_bytes -= more;
-	return 0;
+	return comm_perfdata_records_skip(data->records, (more + 7) & ~7u, err);
 }
 
 /* A record of the kernel's kinds waits for its time, if it is of use. */
@@ -305,42 +261,15 @@ static int queue_record(struct comm_perfdata *data, const struct perf_event_head
 	return comm_perfdata_order_push(data->order, sample.time_ns, h, h->size);
 }
 
-/* COMPRESSED is as long as its header says, COMPRESSED2 says itself and is padded. */
-static int take_compressed(struct comm_perfdata *data, const struct perf_event_header *h,
-			   char **err)
+static int take_record(struct comm_perfdata *data, const struct perf_event_header *h, char **err)
 {
-	const unsigned char *body = (const unsigned char *)(h + 1);
-	uint64_t bytes = h->size - sizeof(*h), told;
-	int rc = 0;
-
-	if (h->type == COMPRESSED2) {
-		if (bytes < sizeof(told))
-			return comm_perfdata_damaged(data->path, "compressed data", err);
-		memcpy(&told, body, sizeof(told));
-		body += sizeof(told);
-		if (told > bytes - sizeof(told))
-			return comm_perfdata_damaged(data->path, "compressed data", err);
-		bytes = told;
-	}
-	if (!data->packed)
-		rc = comm_perfdata_packed_create(&data->packed);
-	if (rc)
-		return rc;
-	comm_perfdata_packed_push(data->packed, body, bytes);
-	data->is_unpacking = true;
-	return 0;
-}
-
-static int take_record(struct comm_perfdata *data, char **err)
-{
-	const struct perf_event_header *h = (const void *)data->record;
 	const unsigned char *body = (const unsigned char *)(h + 1);
 	size_t bytes = h->size - sizeof(*h);
 	uint64_t feature;
 	int rc;
 
 	/* perf compresses none of its own kinds; a stream within the stream might never end. */
-	if (data->is_unpacking && h->type >= OWN_KINDS)
+	if (comm_perfdata_records_packed(data->records) && h->type >= OWN_KINDS)
 		return 0;
 	switch (h->type) {
 	case HEADER_ATTR:
@@ -356,9 +285,9 @@ static int take_record(struct comm_perfdata *data, char **err)
 	case AUXTRACE_INFO:
 	case AUXTRACE:
 		return refuse_aux(data, err);
-	case COMPRESSED:
-	case COMPRESSED2:
-		return take_compressed(data, h, err);
+	case COMM_PERFDATA_COMPRESSED:
+	case COMM_PERFDATA_COMPRESSED2:
+		return comm_perfdata_records_unpack(data->records, err);
 	case EVENT_UPDATE:
 		if (!data->looked)
 			take_update(data, body, bytes);
@@ -381,6 +310,7 @@ static int take_record(struct comm_perfdata *data, char **err)
 /* Reads up to the first record of the kernel's, so that refusals and facts come at once. */
 static int read_beginning(struct comm_perfdata *data, char **err)
 {
+	const struct perf_event_header *h;
 	int rc;
 
 	/* In a file all of them are known by now, in a pipe's they come as records. */
@@ -390,10 +320,10 @@ static int read_beginning(struct comm_perfdata *data, char **err)
 			return rc;
 	}
 	do {
-		rc = read_record(data, err);
+		rc = comm_perfdata_records_next(data->records, &h, err);
 		if (rc <= 0)
 			break;
-		rc = take_record(data, err);
+		rc = take_record(data, h, err);
 	} while (!rc && !data->queued);
 	if (rc < 0 || data->looked)
 		return rc < 0 ? rc : 0;
@@ -408,7 +338,6 @@ int comm_perfdata_open(const char *path, struct comm_perfdata **ret, char **err)
 	*err = NULL;
 	if (!data)
 		return -ENOMEM;
-	data->fd = -1;
 	data->path = path;
 	rc = comm_names_create(NAMES_BYTES_MAX, &data->names);
 	if (!rc)
@@ -435,11 +364,7 @@ void comm_perfdata_close(struct comm_perfdata *data)
 {
 	if (!data)
 		return;
-	if (data->stream)
-		fclose(data->stream);
-	else if (data->fd >= 0)
-		close(data->fd);
-	comm_perfdata_packed_destroy(data->packed);
+	comm_perfdata_records_close(data->records);
 	comm_perfdata_order_destroy(data->order);
 	comm_perfdata_files_destroy(data->files);
 	comm_perfdata_processes_destroy(data->processes);
@@ -660,7 +585,7 @@ int comm_perfdata_next(struct comm_perfdata *data, struct comm_event *ret, char 
 {
 	*err = NULL;
 	for (;;) {
-		const void *record;
+		const struct perf_event_header *h;
 		uint64_t time_ns;
 		size_t bytes;
 		int rc;
@@ -670,9 +595,9 @@ int comm_perfdata_next(struct comm_perfdata *data, struct comm_event *ret, char 
 			return 1;
 		}
 		data->n_pending = data->next_pending = 0;
-		record = comm_perfdata_order_next(data->order, &time_ns, &bytes);
-		if (record) {
-			deliver(data, record, time_ns);
+		h = comm_perfdata_order_next(data->order, &time_ns, &bytes);
+		if (h) {
+			deliver(data, h, time_ns);
 			if (data->now_ns)
 				push_losses(data);
 			continue;
@@ -687,9 +612,9 @@ int comm_perfdata_next(struct comm_perfdata *data, struct comm_event *ret, char 
 			data->why = NULL;
 			return data->failed;
 		}
-		rc = read_record(data, err);
+		rc = comm_perfdata_records_next(data->records, &h, err);
 		if (rc > 0)
-			rc = take_record(data, err);
+			rc = take_record(data, h, err);
 		else
 			end(data);
 		if (rc < 0) {
@@ -708,7 +633,7 @@ uint64_t comm_perfdata_end_ns(const struct comm_perfdata *data)
 
 bool comm_perfdata_cut(const struct comm_perfdata *data)
 {
-	return data->header.cut;
+	return data->header.cut || comm_perfdata_records_cut(data->records);
 }
 
 void comm_perfdata_passed(const struct comm_perfdata *data, struct comm_perfdata_passed *ret)
