@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "insn_mask.h"
 #include "insn_zydis.h"
 
 static void set_memory(const struct comm_insn_zydis *s, const ZydisDecodedOperand *o,
@@ -42,73 +43,6 @@ static void set_memory(const struct comm_insn_zydis *s, const ZydisDecodedOperan
 	u->in[1] = index < COMM_NGPR ? index : COMM_READY_NONE;
 }
 
-static int mask_register(ZydisRegister reg)
-{
-	return reg >= ZYDIS_REGISTER_K0 && reg <= ZYDIS_REGISTER_K7
-		       ? (int)reg - (int)ZYDIS_REGISTER_K0
-		       : -1;
-}
-
-/* Lanes that the signs of a vector choose: which, nobody here knows. */
-static bool is_masked_by_vector(ZydisMnemonic mnemonic)
-{
-	switch (mnemonic) {
-	case ZYDIS_MNEMONIC_MASKMOVDQU:
-	case ZYDIS_MNEMONIC_MASKMOVQ:
-	case ZYDIS_MNEMONIC_VMASKMOVDQU:
-	case ZYDIS_MNEMONIC_VMASKMOVPD:
-	case ZYDIS_MNEMONIC_VMASKMOVPS:
-	case ZYDIS_MNEMONIC_VPMASKMOVD:
-	case ZYDIS_MNEMONIC_VPMASKMOVQ:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* Moves read what their mask chooses; other instructions may read all of their operand. */
-static bool moves(const struct comm_insn_zydis *s)
-{
-	switch (s->insn.mnemonic) {
-	case ZYDIS_MNEMONIC_VMOVDQA32:
-	case ZYDIS_MNEMONIC_VMOVDQA64:
-	case ZYDIS_MNEMONIC_VMOVDQU8:
-	case ZYDIS_MNEMONIC_VMOVDQU16:
-	case ZYDIS_MNEMONIC_VMOVDQU32:
-	case ZYDIS_MNEMONIC_VMOVDQU64:
-	case ZYDIS_MNEMONIC_VMOVAPS:
-	case ZYDIS_MNEMONIC_VMOVAPD:
-	case ZYDIS_MNEMONIC_VMOVUPS:
-	case ZYDIS_MNEMONIC_VMOVUPD:
-		return true;
-	default:
-		return s->insn.meta.category == ZYDIS_CATEGORY_EXPAND ||
-		       s->insn.meta.category == ZYDIS_CATEGORY_COMPRESS;
-	}
-}
-
-/*
- * Lanes of plain memory that a mask register chooses.  False: it is no such access, and where it is
- * masked otherwise its extent is not known.
- */
-static bool set_lanes(const struct comm_insn_zydis *s, const ZydisDecodedOperand *o,
-		      struct comm_uop *u)
-{
-	int mask = mask_register(s->insn.avx.mask.reg);
-
-	if (mask <= 0 || u->bits & COMM_UOP_UNSURE || o->mem.type != ZYDIS_MEMOP_TYPE_MEM ||
-	    s->insn.avx.broadcast.mode != ZYDIS_BROADCAST_MODE_INVALID || !moves(s) ||
-	    o->element_size < 8 || o->element_size > 64 || o->element_count > 64 ||
-	    o->element_size * o->element_count != o->size)
-		return false;
-	u->bits |= COMM_UOP_MASKED;
-	u->src2 = (uint8_t)mask;
-	u->width = (uint8_t)(o->element_size / 8);
-	u->cond = s->insn.meta.category == ZYDIS_CATEGORY_EXPAND ||
-		  s->insn.meta.category == ZYDIS_CATEGORY_COMPRESS;
-	return true;
-}
-
 /*
  * A conservative description that holds for every instruction: one access, and
  * all registers and flags that the instruction writes become unknown.
@@ -129,8 +63,8 @@ static void set_other(const struct comm_insn_zydis *s, struct comm_uop *u)
 
 			if (r >= 0)
 				u->clobbers |= 1 << (r & 15);
-			if (mask_register(o->reg.value) >= 0)
-				u->imm |= 1 << mask_register(o->reg.value);
+			if (comm_insn_mask_register(o->reg.value) >= 0)
+				u->imm |= 1 << comm_insn_mask_register(o->reg.value);
 		}
 		if (o->type != ZYDIS_OPERAND_TYPE_MEMORY || o->mem.type == ZYDIS_MEMOP_TYPE_AGEN)
 			continue;
@@ -151,10 +85,8 @@ static void set_other(const struct comm_insn_zydis *s, struct comm_uop *u)
 	}
 	if (n_mem > 1 || (n_mem && !u->access_bytes))
 		u->bits |= COMM_UOP_UNSURE;
-	conditional |= s->insn.avx.mask.reg != ZYDIS_REGISTER_NONE &&
-		       s->insn.avx.mask.reg != ZYDIS_REGISTER_K0;
-	conditional |= is_masked_by_vector(s->insn.mnemonic);
-	if (n_mem && conditional && !set_lanes(s, mem, u))
+	conditional |= comm_insn_mask_chooses(s);
+	if (n_mem && conditional && !comm_insn_mask_lanes(s, mem, u))
 		u->bits |= COMM_UOP_UNSURE;
 	if (s->insn.attributes & ZYDIS_ATTRIB_HAS_LOCK)
 		u->bits |= COMM_UOP_ATOMIC;
@@ -472,66 +404,11 @@ static bool leaves(const struct comm_insn_zydis *s)
 	}
 }
 
-/* How wide a move between mask and general registers is, and what sets a mask by itself; 0: another. */
-static unsigned mask_bytes(ZydisMnemonic mnemonic)
-{
-	switch (mnemonic) {
-#define WIDTHS(name)                   \
-	case ZYDIS_MNEMONIC_##name##B: \
-		return 1;              \
-	case ZYDIS_MNEMONIC_##name##W: \
-		return 2;              \
-	case ZYDIS_MNEMONIC_##name##D: \
-		return 4;              \
-	case ZYDIS_MNEMONIC_##name##Q: \
-		return 8
-		WIDTHS(KMOV);
-		WIDTHS(KXOR);
-		WIDTHS(KXNOR);
-#undef WIDTHS
-	default:
-		return 0;
-	}
-}
-
-static bool is_kxnor(ZydisMnemonic mnemonic)
-{
-	return mnemonic == ZYDIS_MNEMONIC_KXNORB || mnemonic == ZYDIS_MNEMONIC_KXNORW ||
-	       mnemonic == ZYDIS_MNEMONIC_KXNORD || mnemonic == ZYDIS_MNEMONIC_KXNORQ;
-}
-
-/* A mask register that becomes what a general one holds, or all zeros or ones. */
-static bool set_mask(const struct comm_insn_zydis *s, struct comm_uop *u)
-{
-	unsigned width = mask_bytes(s->insn.mnemonic);
-	int dst = -1, src = -1;
-
-	if (!width || s->op[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
-	    s->op[1].type != ZYDIS_OPERAND_TYPE_REGISTER)
-		return false;
-	dst = mask_register(s->op[0].reg.value);
-	src = comm_insn_zydis_gpr(s->op[1].reg.value);
-	if (dst < 0)
-		return false;
-	if (s->insn.operand_count_visible == 3 && s->op[1].reg.value == s->op[2].reg.value) {
-		u->op = COMM_OP_KSET;
-		u->imm = is_kxnor(s->insn.mnemonic) ? (int64_t)(~0ULL >> (64 - 8 * width)) : 0;
-	} else if (s->insn.operand_count_visible == 2 && src >= 0) {
-		u->op = COMM_OP_KMOV;
-		u->src = (uint8_t)src;
-	} else {
-		return false;
-	}
-	u->dst = (uint8_t)dst;
-	u->width = (uint8_t)width;
-	return true;
-}
-
 static void set_modelled(const struct comm_insn_zydis *s, struct comm_uop *u)
 {
 	struct comm_uop plain = *u;
 
-	if (set_mask(s, u))
+	if (comm_insn_mask_set(s, u))
 		return;
 	u->width = (uint8_t)(s->op[0].size / 8);
 	if (s->insn.meta.category == ZYDIS_CATEGORY_CMOV &&

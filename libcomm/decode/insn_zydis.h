@@ -2,7 +2,7 @@
 /*
  * An instruction as the disassembler describes it, on its way to become a
  * micro-operation (insn.h), and what it costs by the timing model (timing.h).
- * For insn.c and insn_zydis.c only; beside them type_insn.c alone includes the disassembler.
+ * For insn.c, insn_mask.c and insn_zydis.c only; beside them type_insn.c alone includes the disassembler.
  */
 #ifndef COMM_INSN_ZYDIS_H
 #define COMM_INSN_ZYDIS_H
