@@ -18,18 +18,16 @@
 #include "control.h"
 #include "counter_event.h"
 #include "cycles.h"
-#include "gate.h"
 #include "held.h"
+#include "live_events.h"
 #include "live_source.h"
 #include "live_target.h"
-#include "merge.h"
 #include "numa.h"
 #include "pace.h"
 #include "parser.h"
 #include "preflight.h"
 #include "priority.h"
 #include "privilege.h"
-#include "record.h"
 #include "recording.h"
 #include "session.h"
 #include "stall.h"
@@ -45,8 +43,6 @@ enum {
 	/* Nothing tells that a cgroup was made again; and who looks on wants to see the time pass. */
 	WAIT_LESS_MS = 1000,
 	WAIT_READS_MS = 2000, /* while files are read, which goes on when time for it is granted */
-	/* What is queued when the run's time is over may take so long; the rest is counted. */
-	LAST_NS = 300 * 1000 * 1000,
 	NOTES_BYTES = 512,
 	STATUS_BYTES = 128,
 	NO_DATA = 3, /* exit status */
@@ -62,21 +58,17 @@ struct live {
 	struct comm_companions *companions;
 	struct comm_calibration calibration;
 	struct comm_pace *pace;
-	struct comm_gate gate;
 	struct comm_stall stall;
 	struct comm_supervisor supervisor;
 	struct comm_control *control;
 	uint64_t delayed_ns; /* when sampling will be enabled by itself; UINT64_MAX: never */
 	bool stopped;	     /* by a command */
-	struct comm_merge *merge;
-	struct comm_record *record;
+	struct comm_live_events events;
 	struct comm_unread_debug unread_debug;
-	struct comm_inspect processes, inspect;	       /* inspect also records, with --record */
-	uint64_t late, unrecorded, unfinished, unread; /* losses told so far */
-	uint64_t end_ns;			       /* of the run; UINT64_MAX: none is set */
-	uint64_t generated_ns;			       /* charged so far, see inspect.h */
-	uint64_t count_from_ns, count_ns;	       /* threads are counted next at count_ns */
-	int failed; /* -errno of the source, or of waiting for it */
+	struct comm_inspect processes, inspect; /* inspect also records, with --record */
+	uint64_t generated_ns;			/* charged so far, see inspect.h */
+	uint64_t count_from_ns, count_ns;	/* threads are counted next at count_ns */
+	int failed;				/* -errno of the source, or of waiting for it */
 };
 
 static int fail(const char *what, int err, char *why)
@@ -87,44 +79,6 @@ static int fail(const char *what, int err, char *why)
 		fprintf(stderr, "commd: %s: %s\n", what, strerror(-err));
 	free(why);
 	return err;
-}
-
-static void deliver(void *ctx, const struct comm_event *event)
-{
-	struct live *live = ctx;
-
-	comm_engine_event(live->session.engine, event);
-	if (event->kind == COMM_EV_EXEC ||
-	    (event->kind == COMM_EV_EXIT && event->tid == event->tgid))
-		comm_companions_gone(live->companions, event->tgid);
-	if (live->record)
-		comm_record_event(live->record, event);
-}
-
-/* A thread that a window meets and no sample did may have ended since: its name comes before it. */
-static void push_name(struct live *live, uint64_t now_ns, uint32_t tgid, uint32_t tid,
-		      uint64_t time_ns)
-{
-	struct comm_event event = {
-		.kind = COMM_EV_RENAME, .time_ns = now_ns - 1, .tgid = tgid, .tid = tid};
-
-	if (live->source.sampler->ended_name(live->source.handle, tgid, tid, time_ns, event.name) &&
-	    comm_gate_passes(&live->gate, &event))
-		comm_merge_push(live->merge, &event);
-}
-
-static void push(void *ctx, const struct comm_event *event)
-{
-	struct live *live = ctx;
-
-	if (!comm_gate_passes(&live->gate, event))
-		return;
-	if (event->kind == COMM_EV_FED && live->source.sampler->ended_name) {
-		push_name(live, event->time_ns, event->fed.read_tgid, event->fed.read_tid,
-			  event->fed.read_ns);
-		push_name(live, event->time_ns, event->tgid, event->tid, event->fed.write_ns);
-	}
-	comm_merge_push(live->merge, event);
 }
 
 static int open_control(struct live *live)
@@ -193,6 +147,7 @@ static int open_companions(struct live *live)
 	char *why = NULL;
 	int err = comm_companions_open(&config, &live->companions, &why);
 
+	live->events.companions = live->companions;
 	if (err)
 		return fail("cannot set up what was asked for beside the source", err, why);
 	live->session.is_live = true;
@@ -254,8 +209,9 @@ static void tell_object(void *ctx, uint32_t tgid, uint32_t slot, uint64_t start,
 		.tid = tgid,
 		.object = {start, size_bytes, name, slot},
 	};
+	struct live *live = ctx;
 
-	push(ctx, &event);
+	comm_live_events_push(&live->events, &event);
 }
 
 static void name_probed(struct live *live)
@@ -270,7 +226,7 @@ static void name_probed(struct live *live)
 		};
 
 		strcpy(event.probed.name, probes->region[i].name);
-		push(live, &event);
+		comm_live_events_push(&live->events, &event);
 	}
 }
 
@@ -308,7 +264,8 @@ static void set_apart(struct live *live, uint64_t since_ns)
 static void count_until(struct live *live, uint64_t time_ns)
 {
 	if (live->source.sampler->count)
-		live->source.sampler->count(live->source.handle, time_ns, push, live);
+		live->source.sampler->count(live->source.handle, time_ns, comm_live_events_push,
+					    &live->events);
 }
 
 /* All events that are there have been drained. */
@@ -316,13 +273,13 @@ static void enable(struct live *live, bool wanted, uint64_t now_ns)
 {
 	live->delayed_ns = UINT64_MAX;
 	/* Whoever writes commands may write the same one for ever. */
-	if (live->gate.is_shut != wanted)
+	if (live->events.gate.is_shut != wanted)
 		return;
 	/* What was counted up to now is of the state up to now. */
 	count_until(live, now_ns - 1);
-	comm_gate_set(&live->gate, !wanted, now_ns);
+	comm_gate_set(&live->events.gate, !wanted, now_ns);
 	/* As with any rate: a CPU that does not take it goes on with its own. */
-	(void)comm_pace_enable(live->pace, wanted, now_ns, push, live);
+	(void)comm_pace_enable(live->pace, wanted, now_ns, comm_live_events_push, &live->events);
 }
 
 /* Before the start, when no sample can have been taken yet. */
@@ -351,19 +308,11 @@ static const char *obey(void *ctx, enum comm_command command, double overhead)
 		live->stopped = true;
 		return NULL;
 	case COMM_COMMAND_OVERHEAD:
-		return comm_budget_change(live->pace, live->companions, overhead, push, live);
+		return comm_budget_change(live->pace, live->companions, overhead,
+					  comm_live_events_push, &live->events);
 	default:
 		return NULL;
 	}
-}
-
-static bool is_over(void *ctx)
-{
-	const struct live *live = ctx;
-	uint64_t told_ns = comm_stop_told_ns();
-	uint64_t over_ns = told_ns < live->end_ns ? told_ns : live->end_ns;
-
-	return over_ns != UINT64_MAX && comm_clock_now_ns() > over_ns + LAST_NS;
 }
 
 /* A part of a slice: the engine remembers a thread that has ended for 10 s. */
@@ -409,34 +358,21 @@ static int begin(struct live *live)
 	live->inspect = live->processes;
 	if (options->record) {
 		err = comm_recording_create(&live->session, &info, est.cycles_per_ns,
-					    &live->record);
+					    &live->events.record);
 		if (err)
 			return err;
-		comm_record_inspect(live->record, &live->processes, &live->inspect);
+		comm_record_inspect(live->events.record, &live->processes, &live->inspect);
 	}
-	err = comm_merge_create(deliver, live, &live->merge);
+	err = comm_live_events_open(&live->events);
 	if (err)
 		return fail("cannot set up the merge", err, NULL);
-	comm_merge_until(live->merge, is_over);
 	name_probed(live);
 	if (options->duration_ns)
-		live->end_ns = info.start_ns + options->duration_ns;
+		live->events.end_ns = info.start_ns + options->duration_ns;
 	live->count_from_ns = info.start_ns;
 	live->count_ns =
 		options->counters.wanted ? info.start_ns + count_interval_ns(live) : UINT64_MAX;
 	return comm_session_begin(&live->session, &info, &live->inspect, &est, options->slice_ns);
-}
-
-/* Says by how much a total of lost events grew since it was told last. */
-static void tell_loss(struct live *live, uint64_t now_ns, enum comm_loss cause, uint64_t total,
-		      uint64_t *told)
-{
-	const struct comm_event event = {
-		.time_ns = now_ns, .kind = COMM_EV_LOSS, .cause = cause, .count = total - *told};
-
-	if (event.count)
-		push(live, &event);
-	*told = total;
 }
 
 /* Reads the counters at the end of a slice, as part of it. */
@@ -474,8 +410,10 @@ static int pump(struct live *live)
 
 	count(live, cut_ns);
 	comm_inspect_live_await_marks(&live->processes);
-	err = live->source.sampler->drain(live->source.handle, push, live);
-	comm_pace_charge(live->pace, comm_companions_drain(live->companions, cut_ns, push, live));
+	err = live->source.sampler->drain(live->source.handle, comm_live_events_push,
+					  &live->events);
+	comm_pace_charge(live->pace, comm_companions_drain(live->companions, cut_ns,
+							   comm_live_events_push, &live->events));
 	comm_pace_charge(live->pace,
 			 comm_inspect_live_generated_ns(&live->processes) - live->generated_ns);
 	live->generated_ns = comm_inspect_live_generated_ns(&live->processes);
@@ -483,20 +421,16 @@ static int pump(struct live *live)
 	 * A CPU on which setting the new period fails loses nothing: its samples
 	 * carry the period they have.
 	 */
-	(void)comm_pace_tick(live->pace, cut_ns, push, live);
-	tell_loss(live, cut_ns, COMM_LOSS_LATE, comm_merge_late(live->merge), &live->late);
-	tell_loss(live, cut_ns, COMM_LOSS_FILES, comm_inspect_live_unread(&live->processes),
-		  &live->unread);
-	comm_merge_cut(live->merge, cut_ns);
-	tell_loss(live, cut_ns, COMM_LOSS_UNFINISHED, comm_merge_unfinished(live->merge),
-		  &live->unfinished);
-	comm_engine_advance(live->session.engine, comm_merge_passed_ns(live->merge));
+	(void)comm_pace_tick(live->pace, cut_ns, comm_live_events_push, &live->events);
+	comm_live_events_lost(&live->events, cut_ns, COMM_LOSS_FILES,
+			      comm_inspect_live_unread(&live->processes));
+	comm_live_events_cut(&live->events, cut_ns);
 	comm_companions_turn(live->companions, cut_ns, budget_ns(live));
 	comm_session_progress(&live->session, cut_ns);
 	report(live, cut_ns);
-	tell_loss(live, cut_ns, COMM_LOSS_RECORD,
-		  comm_recording_look(live->record, live->options->record, live->unrecorded),
-		  &live->unrecorded);
+	comm_live_events_lost(&live->events, cut_ns, COMM_LOSS_RECORD,
+			      comm_recording_look(live->events.record, live->options->record,
+						  live->events.told[COMM_LOSS_RECORD]));
 	if (err < 0 && !live->failed)
 		live->failed = err;
 	return err > 0 ? err : 0;
@@ -542,9 +476,9 @@ static const char *run_until_over(struct live *live)
 		sleep_ms = comm_companions_turn_ms(live->companions, sleep_ms);
 		fds[1].fd = waits ? wake : live->source.sampler->fd(live->source.handle);
 
-		if (now_ns >= live->end_ns)
+		if (now_ns >= live->events.end_ns)
 			return "duration";
-		sleep_ms = comm_clock_until_ms(live->end_ns, now_ns, sleep_ms);
+		sleep_ms = comm_clock_until_ms(live->events.end_ns, now_ns, sleep_ms);
 		if (live->delayed_ns <= now_ns)
 			enable(live, true, now_ns);
 		else
@@ -595,8 +529,8 @@ static int deinit(struct live *live, int status)
 	comm_live_source_close(&live->source);
 	comm_pace_destroy(live->pace);
 	status = comm_session_deinit(&live->session, status);
-	comm_merge_destroy(live->merge);
-	comm_record_destroy(live->record);
+	comm_live_events_close(&live->events);
+	comm_record_destroy(live->events.record);
 	comm_inspect_destroy(&live->processes);
 	comm_live_target_deinit(&live->target);
 	comm_supervisor_close(&live->supervisor);
@@ -628,7 +562,7 @@ static void say_lowered(unsigned int before)
 static int start_storing(void *ctx)
 {
 	struct live *live = ctx;
-	int err = live->record ? comm_record_start(live->record) : 0;
+	int err = live->events.record ? comm_record_start(live->events.record) : 0;
 
 	return err ? err : comm_session_start_storing(&live->session);
 }
@@ -706,7 +640,10 @@ int comm_live(const struct comm_options *options)
 		prepare,      name_target,  open_source,   try_memory, open_companions,
 		find_marks,   begin,	    set_pace,	   delay,
 	};
-	struct live live = {.options = options, .end_ns = UINT64_MAX, .delayed_ns = UINT64_MAX};
+	struct live live = {
+		.options = options,
+		.events = {.source = &live.source, .session = &live.session, .end_ns = UINT64_MAX},
+		.delayed_ns = UINT64_MAX};
 	char *why = NULL;
 	const char *how;
 	unsigned int max_rate;
@@ -762,18 +699,14 @@ int comm_live(const struct comm_options *options)
 	/* From here on all is bounded: by what the rings hold, and by LAST_NS. */
 	comm_priority_yield(false);
 	comm_stop_ending();
-	comm_inspect_live_until(&live.processes, comm_clock_now_ns() + LAST_NS);
+	comm_inspect_live_until(&live.processes, comm_clock_now_ns() + COMM_LIVE_LAST_NS);
 	count_until(&live, comm_clock_now_ns());
 	spent_ns = comm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	live.source.sampler->stop(live.source.handle);
 	set_apart(&live, spent_ns);
 	say_lowered(max_rate);
 	pump(&live);
-	comm_merge_flush(live.merge);
-	end_ns = comm_clock_now_ns();
-	tell_loss(&live, end_ns, COMM_LOSS_UNFINISHED, comm_merge_unfinished(live.merge),
-		  &live.unfinished);
-	comm_merge_flush(live.merge);
+	end_ns = comm_live_events_finish(&live.events);
 	/* Of a short run much may still be without a name. */
 	comm_inspect_live_finish(&live.processes, end_ns + NAMES_NS);
 	live.session.stall_ns = live.stall.longest_ns;
@@ -786,9 +719,10 @@ int comm_live(const struct comm_options *options)
 	}
 	if (options->verbose && !options->quiet)
 		comm_companions_say(live.companions, stderr);
-	if (live.record) {
-		comm_record_end(live.record, end_ns, comm_session_patience_ns());
-		status = comm_recording_look(live.record, options->record, live.unrecorded)
+	if (live.events.record) {
+		comm_record_end(live.events.record, end_ns, comm_session_patience_ns());
+		status = comm_recording_look(live.events.record, options->record,
+					     live.events.told[COMM_LOSS_RECORD])
 				 ? 1
 				 : status;
 	}

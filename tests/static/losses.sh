@@ -9,7 +9,7 @@ causes=$(sed -n '/^enum comm_loss {/,/^}/s/^\t\(COMM_LOSS_[A-Z0-9_]*\).*/\1/p' l
 result $? "the causes are found: $(wc -w <<<"$causes")"
 for cause in $causes; do
   # Matches a call that counts or reports a loss, a growing sum, or an event of that cause.
-  git grep -qE "(lose|lose_more|tell_loss)\\([^;]*\\b$cause\\b|lo(ss|st)\\[$cause\\] *(\\+|= )|cause = $cause\\b|&[a-z_>.-]*loss\\[$cause\\]" \
+  git grep -qE "(lose|lose_more|comm_live_events_lost)\\([^;]*\\b$cause\\b|lo(ss|st)\\[$cause\\] *(\\+|= )|cause = $cause\\b|&[a-z_>.-]*loss\\[$cause\\]" \
     -- 'libcomm/*.c' 'daemon/*.c'
   result $? "$cause is raised"
   git grep -qw "$cause" -- 'tests/unit/*.c' 'tests/e2e/*.c'
