@@ -1,0 +1,166 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The commands of docs/guide/capabilities.md, taken from its table, of a program whose bytes are known (capable.c): of exact
+# runs to the byte, of a live run by who stands in the answer. Where the table says no, there is none. No root needed but for the live run.
+. "$(dirname "$0")/../tap.bash"
+table=docs/guide/capabilities.md
+frames=4 words=1000
+
+flags=(-O2 -g -fno-optimize-sibling-calls -Wall -Wextra -Werror -Iinclude)
+gcc "${flags[@]}" -o "$dir/capable" tests/e2e/capable.c -pthread &&
+  gcc "${flags[@]}" -fsanitize=thread -c -o "$dir/c.o" tests/e2e/capable.c &&
+  gcc -o "$dir/capable-s" "$dir/c.o" "$O/libcomm-exact.a" -lpthread || exit 1
+at() { grep -nF "$1" tests/e2e/capable.c | head -1 | cut -d: -f1; } # the line of code
+
+# cell TAG live|exact: what the table says there.
+cell() {
+  awk -F' \\| ' -v tag="| $1" -v column="$([ "$2" = live ] && echo 3 || echo 4)" '$1 == tag { sub(/ \|$/, "", $column); print $column }' "$table"
+}
+# row TAG live|exact PROGRAM: the words of its last command of that program in $row.
+row() {
+  read -ra row < <(cell "$1" "$2" | grep -oE "\`$3 [^\`]*\`" | tail -1 | tr -d '\`' | cut -d' ' -f2- | sed 's/ -- .*//')
+  [ ${#row[@]} -gt 0 ] || { echo "$table, $1, $2: no command of $3"; return 1; }
+}
+# ctl TAG live|exact STORE [OPTION...]: what the row's commctl prints.
+ctl() {
+  row "$1" "$2" commctl && timeout 60 "$commctl" "${row[@]}" --store "$dir/$3.db" "${@:4}" 2>"$dir/err"
+}
+# edges TAG STORE FILTER [OPTION...]: of the row's report, as {"from > to": bytes}.
+edges() {
+  ctl "$1" "$([ "$2" = live ] && echo live || echo exact)" "$2" --json --self --min-share 0 --top 0 "${@:4}" >"$dir/report" &&
+    jq -e '(.nodes | map({(.id): .name}) | add) as $name |
+      [.edges[] | {key: "\($name[.from]) > \($name[.to])", value: .bytes}] | group_by(.key) | map({(.[0].key): (map(.value) | add)}) | add |
+      ('"$3"') or error("\(.)")' "$dir/report"
+}
+# asked TAG STORE FILTER [OPTION...]: of the row's report as it is.
+asked() {
+  ctl "$1" exact "$2" --json "${@:4}" >"$dir/report" && jq -e "($3) or error(\"\(.)\")" "$dir/report"
+}
+# totals TAG STORE FILTER [OPTION...]: of the row's report, as {"name": {written, read, ratio}}.
+totals() {
+  ctl "$1" exact "$2" --json --self --min-share 0 --top 0 "${@:4}" >"$dir/report" &&
+    jq -e '[.totals[] | {key: .name, value: {written: .wrote_bytes, read: .reads_bytes, ratio}}] | from_entries | ('"$3"') or error("\(.)")' "$dir/report"
+}
+shows() { # WHAT TAG STORE: the row's answer has that word
+  ctl "$2" exact "$3" | grep -q "$1"
+}
+# run STORE PROGRAM [OPTION...]: an exact run.
+run() {
+  rm -f "$dir/$1".db*
+  timeout 100 "$commd" -q --store "$dir/$1.db" "${@:3}" -- "$dir/$2" $frames $words >"$dir/log" 2>&1
+}
+row P1 exact commd || exit 1
+fine=("${row[@]}")
+
+# Of each frame the worker reads the 1000 words that are loaded and 100, 200, 300 and 400 of them again: 4 * 8000 + 8000 bytes.
+# It writes 500, reads them, and reads 100 words that stand for good; then writes 100, which are read in the next frame, but for
+# the first one, where what was there at the beginning is.
+# NAME STORE PROGRAM IN CHILD LOADED: what the words are called that are loaded, what a child has of its parent, and what
+# load() writes in all.
+runtime() {
+  local name=$1 s=$2
+  run "$s" "$3" --source exact
+  result $? "$name: it runs"
+  check "$name: P2, functions" edges P2 "$s" '."load > add_up" == 40000' --object "$4"
+  check "$name: P2, of what is known from the beginning" edges P2 "$s" '. == {"set_up > add_up": 3200}' --object table
+  check "$name: P4, lines" edges P4 "$s" '. == {"load > add_up": 40000}' --object "$4"
+  check "$name: P4, which" jq -e '[.nodes[] | select(.kind == "line") | .line] | sort == ['"$(at 'to[i] = frame + i'),$(at 'sum += of[i]')"']' "$dir/report"
+  check "$name: P6, threads" edges P6 "$s" '. == {"'"$3"' > worker": 40000}' --object "$4"
+  # In all frames together 4000 words are loaded, and in none is more than one read first.
+  check "$name: P11, first reads" edges P11 "$s" '. == {"load > add_up": 32000}' --object "$4"
+  check "$name: M2, by object" edges M2 "$s" '."blur capable.c:'"$mid"' > add_up capable.c:'"$mid"'" == 16000 and
+    ."edge capable.c:'"$out"' > add_up capable.c:'"$out"'" == 3 * 800 and ."set_up capable.c:'"$out"' > add_up capable.c:'"$out"'" == 800'
+  check "$name: M5, where, and how large" asked M5 "$s" '[.nodes[] | select(.name == "capable.c:'"$mid"'") | .size_bytes] == [8000]' --self --min-share 0
+  check "$name: P9, an object" totals P9 "$s" '.table == {written: 800, read: 3200, ratio: 4}'
+  check "$name: M1, a function" totals M1 "$s" '.load.written == '"$6"' and .add_up.written == 0'
+  check "$name: M7, one function" edges M7 "$s" '."blur > add_up" == 16000 and (keys | all(test("^blur > | > blur$")))' --object "capable.c:$mid"
+  check "$name: C5, one thread" edges C5 "$s" '."'"$3"' > worker" == 40000' --object "$4"
+  check "$name: C5, and no other" asked C5 "$s" '(.nodes | map({(.id): .name}) | add) as $name | [.edges[] | [$name[.from], $name[.to]] | index("worker") != null] | length > 0 and all'
+  # 40000 of it is more than 40 % of what is read of that, and the rest is not.
+  check "$name: C4, a threshold" asked C4 "$s" '[.edges[].bytes] == [40000]' --object "$4"
+  check "$name: C6, another process" edges C6 "$s" '[.[]] | max == '"$5" --function hand_over
+  check "$name: C1, 39.1 KiB in a graph" grep -q '> "p0.t[0-9]*" \[label=" 39.1 KiB "' <(ctl C1 exact "$s" --object "$4")
+  check "$name: M6, functions and objects" grep -cE '> "p0.[fo][0-9]*" \[label=" 39.1 KiB "' <(ctl M6 exact "$s" --object "$4")
+  check "$name: P13, a placement" shows "worker" P13 "$s"
+  check "$name: P14, a picture" shows '<title>.*main &gt; worker: ' P14 "$s"
+  check "$name: P12, runs side by side" grep -qz '<title>.*main &gt; worker: .*<title>.*main &gt; worker: ' <("$commctl" graph "$dir/$s.db" "$dir/$s.db" --as matrix)
+  check "$name: C10, an account" shows 'read in all' C10 "$s"
+  check "$name: F5, spreadsheets" shows '"worker"' F5 "$s"
+}
+mid=$(($(at 'ALONE uint64_t *make_mid') + 2))" (make_mid)" out=$(($(at 'ALONE uint64_t *make_out') + 2))" (make_out)"
+in="capable.c:$(($(at 'ALONE uint64_t *make_in') + 2)) (make_in)"
+
+# Where fork() goes on in the child, hand_over() has written the address. What the program says not to count, V counts: 1000 words more.
+runtime S s capable-s IN 800 $((4 * 8000 + 4 * 4))
+runtime V v capable "$in" 808 $((5 * 8000 + 5 * 4))
+
+# refused STORE SENTENCE TAG [OPTION...]: there is no answer, and a sentence says why.
+refused() {
+  ! ctl "$3" live "$1" "${@:4}" && grep -q "$2" "$dir/err"
+}
+check "S: P5, regions" edges P5 s '."load > blur" == 40000 and ."blur > edge" == 16000 and ."edge > emit" == 2400 and ."blur > emit" == 32'
+check "S: P8, in the same frame" edges P8 s '. == {"this frame > this frame": 40000}' --object IN
+# What was there before the first frame is read in all four.
+check "S: P8, across frames" edges P8 s '. == {"the frame before > this frame": 800, "earlier frames > this frame": 2400}' --object table
+check "S: P9, types" grep -q 'long unsigned int' <("$commctl" report --by-type --store "$dir/s.db")
+check "S: C9, what is not to be counted" edges P2 s '."load > add_up" == null' --object "capable.c:$mid"
+check "V: C9, it is counted" edges P2 v '."load > add_up" == 8000' --object "capable.c:$mid"
+check "S: P10, regions are drawn" grep -q '> "p0.r[0-9]*" \[label=" 39.1 KiB "' <(ctl P10 exact s)
+for tag in P5 P8; do check "V: $tag, no marks" refused v 'has no ' $tag; done
+for s in s v; do
+  check "${s^}: P3, no callers" refused $s 'knows no callers' P3
+  check "${s^}: P7, no time of writing" jq -e '[.nodes[].name] | index("(when not known)") != null' <(ctl P7 live $s --json --self)
+  check "${s^}: F2, no events" refused $s 'has no counts' F2
+done
+
+# The worker writes one half of a word, and the main thread the other: whoever wrote last has all of it, unless it is told apart.
+run fine-s capable-s "${fine[@]}"
+check "S: P1, four bytes" edges P2 fine-s '. == {"load > emit": 16, "blur > emit": 16}' --object halves
+check "S: P1, else eight" edges P2 s '. == {"blur > emit": 32}' --object halves
+run fine-v capable "${fine[@]}"
+check "V: P1, four bytes" edges P2 fine-v '. == {"load > emit": 16, "blur > emit": 16}' --object halves
+check "V: P1, else eight" edges P2 v '. == {"blur > emit": 32}' --object halves
+row M3 exact commd || exit 1
+calls=("${row[@]}")
+run calls capable-s "${calls[@]}"
+check "S: M3, each call" edges M3 calls '. == {"(no region) > blur #1": 8800, "(no region) > blur #2": 9600, "(no region) > blur #3": 10400,
+  "(no region) > blur #4": 11200} or . == {"load > blur #1": 8800, "load > blur #2": 9600, "load > blur #3": 10400, "load > blur #4": 11200}' --object IN
+run calls-v capable "${calls[@]}"
+result $((! $?)) "V: M3, no calls"
+grep -q 'calls wants a program that counts by itself' "$dir/log"
+result $? "V: M3, and why"
+[ "$(id -u)" = 0 ] || { skip "live" "needs root to attach"; exit $status; }
+
+# Samples tell the same of a program that runs on, by and by: a command that has told it once is done.
+"$dir/capable" 100000000 20000 &
+pids+=($!)
+"$commd" -q --source bpf --rate 1000 --slice 200ms --callers=16 --counters --events page-faults --store "$dir/live.db" --pid "${pids[0]}" >"$dir/log" 2>&1 &
+pids+=($!)
+# TAG WORDS: they are in what the row's last command prints; a filter of its edges, by names, where they begin with a dot.
+claims=(
+  'P2 ."load > add_up" > 0' 'P3 [*]add_up' 'P4 ."load > add_up" > 0' 'P5 ."load > blur" > 0 and ."blur > edge" > 0'
+  'P6 .. | numbers > 0' 'P7 .. | numbers > 0' 'P8 .. | numbers > 0' 'P9 [-]> worker' 'P10 blur.*ms of CPU time' 'P11 ."load > add_up" > 0'
+  'P12 per (1000 instructions|ms of CPU time)' 'P13 worker' 'P14 ^<svg' 'C1 worker' 'C2 worker' 'C3 worker.*shape|shape.*worker' 'C4 ."load > add_up" > 0'
+  'C5 ."capable > worker" > 0' 'C6 .. | numbers > 0' 'C7 voluntary-switches' 'C10 read in all' 'M1 blur' 'M2 ."load IN > add_up IN" > 0'
+  'M6 add_up' 'M7 ."load > blur" > 0 or ."blur > add_up" > 0' 'F2 page-faults' 'F3 cpu-time-ns' 'F5 "worker"'
+)
+claimed() { # TAG WORDS
+  case $2 in
+    .*) edges "$1" live "$2" --all ;;
+    *) ctl "$1" live live | grep -E -e "$2" ;;
+  esac
+}
+for _ in {1..60}; do
+  sleep 1
+  left=()
+  for claim in "${claims[@]}"; do
+    read -r tag words <<<"$claim"
+    if claimed "$tag" "$words" >"$dir/out" 2>&1; then ok "live: $tag"; else left+=("$claim"); fi
+  done
+  claims=("${left[@]}")
+  [ ${#left[@]} -gt 0 ] || break
+done
+kill "${pids[@]}"
+wait 2>/dev/null
+for claim in "${claims[@]}"; do not_ok "live: $claim"; done
+exit $status
