@@ -57,6 +57,7 @@ enum comm_exact_kind {
 	COMM_EXACT_AGES,   /* of the edges of the record before; none at all: not counted */
 	COMM_EXACT_CLOCK, /* a uint64_t: nanoseconds of the run by which ages are counted; there with ages */
 	COMM_EXACT_LINK, /* the program's file in COMM_EXACT_MAPS was started by a link to it */
+	COMM_EXACT_INSTRUCTIONS, /* of the phase whose record came last; none at all: not counted */
 };
 
 /*
@@ -185,6 +186,13 @@ struct comm_exact_file_write {
 	uint64_t bytes;
 };
 
+/* What a thread executed while reads counted. */
+struct comm_exact_file_instructions {
+	uint32_t thread;
+	uint32_t reserved;
+	uint64_t count;
+};
+
 struct comm_exact_file_end {
 	uint64_t edges;
 	uint64_t accesses;
@@ -207,6 +215,7 @@ _Static_assert(sizeof(struct comm_exact_file_phase) == 40, "file format");
 _Static_assert(sizeof(struct comm_exact_file_edge) == 32, "file format");
 _Static_assert(sizeof(struct comm_exact_file_ages) == 24, "file format");
 _Static_assert(sizeof(struct comm_exact_file_write) == 16, "file format");
+_Static_assert(sizeof(struct comm_exact_file_instructions) == 16, "file format");
 _Static_assert(sizeof(struct comm_exact_file_end) == 32, "file format");
 
 #endif

@@ -39,7 +39,6 @@ enum {
 	NO_THREAD = 0xffffffff,
 	PR_SET_NAME = 15,
 	NAME_BYTES = 16,
-	THREADS_MAX = 1 << 18,
 	FUTEX_OPERATION = 0x7f, /* the rest of the word are flags */
 };
 
@@ -323,7 +322,7 @@ static void write_result(void)
 		if (!thread_at(i)->end_ns && thread_at(i)->pid == (UInt)VG_(getpid)())
 			read_name(thread_at(i));
 	}
-	comm_output_finish(&threads);
+	comm_output_finish();
 }
 
 static void before_syscall(ThreadId tid, UInt syscall, UWord *args, UInt n_args)
@@ -372,7 +371,7 @@ static void after_options(void)
 	comm_turn_init();
 	pauses = comm_mem_map_shared(sizeof(*pauses));
 	comm_text_init();
-	comm_array_init(&threads, sizeof(struct comm_vg_thread), THREADS_MAX);
+	comm_array_init(&threads, sizeof(struct comm_vg_thread), COMM_TRACE_THREADS);
 	comm_trace_init(&trace, granularity_bytes);
 	comm_mapping_init(&trace.shadow);
 	trace.counting = start_counting;
@@ -384,7 +383,7 @@ static void after_options(void)
 	comm_site_init(by_line, calls);
 	trace.calls = comm_mem_map_shared((comm_site_numbered() + 1) * sizeof(*trace.calls));
 	comm_object_init(&trace.shadow);
-	comm_output_init(&trace, out_path);
+	comm_output_init(&trace, &threads, out_path);
 	comm_instrument_init(&trace);
 }
 

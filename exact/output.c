@@ -36,6 +36,8 @@ static ULong n_edges, start_ns, start_unix_ns, start_clock_ns;
 static ULong *children_accesses;
 static struct comm_exact_file_phase phase;
 static HChar phase_name[NAME_BYTES];
+static const struct comm_array *threads; /* of all processes: struct comm_vg_thread */
+static ULong *told_instructions;	 /* of each, in earlier phases */
 
 static ULong clock_ns(vki_clockid_t clock)
 {
@@ -158,10 +160,12 @@ static void begin_run(void)
 }
 
 /* The file is there from the start, as the program may be a user by the end who cannot make it. */
-void comm_output_init(struct comm_trace *t, const HChar *p)
+void comm_output_init(struct comm_trace *t, const struct comm_array *of, const HChar *p)
 {
 	trace = t;
+	threads = of;
 	path = p;
+	told_instructions = comm_mem_map_shared(COMM_TRACE_THREADS * sizeof(*told_instructions));
 	children_accesses = comm_mem_map_shared(sizeof(*children_accesses));
 	begin_run();
 	if (open_file())
@@ -271,9 +275,37 @@ static void put_cells(const struct cells *cells)
 	}
 }
 
-void comm_output_phase(const HChar *next_name)
+static UInt count_threads(void)
 {
 	UInt n = 0;
+
+	for (UInt i = 0; i < comm_array_count(threads); i++)
+		n += trace->thread_instructions[i] != told_instructions[i];
+	return n;
+}
+
+static void put_instructions(void)
+{
+	UInt left = count_threads();
+
+	if (left)
+		begin(COMM_EXACT_INSTRUCTIONS, left * sizeof(struct comm_exact_file_instructions));
+	/* Another process may be counting. */
+	for (UInt i = 0; i < comm_array_count(threads) && left; i++) {
+		struct comm_exact_file_instructions of = {
+			.thread = i, .count = trace->thread_instructions[i] - told_instructions[i]};
+
+		if (!of.count)
+			continue;
+		put(&of, sizeof(of));
+		told_instructions[i] += of.count;
+		left--;
+	}
+}
+
+void comm_output_phase(const HChar *next_name)
+{
+	UInt n = count_threads();
 
 	if (is_child)
 		return;
@@ -287,6 +319,7 @@ void comm_output_phase(const HChar *next_name)
 		       0);
 		for (UInt i = 0; i < ALL_CELLS; i++)
 			put_cells(&all_cells[i]);
+		put_instructions();
 		phase.index++;
 	}
 	phase.start_ns = phase.end_ns;
@@ -294,7 +327,7 @@ void comm_output_phase(const HChar *next_name)
 	VG_(strlcpy)(phase_name, next_name, sizeof(phase_name));
 }
 
-static void put_threads(const struct comm_array *threads)
+static void put_threads(void)
 {
 	for (UInt i = 0; i < comm_array_count(threads); i++) {
 		const struct comm_vg_thread *t = comm_array_at(threads, i);
@@ -377,7 +410,7 @@ static void put_clock(void)
 	record(COMM_EXACT_CLOCK, &ns, sizeof(ns), NULL, 0, NULL, 0);
 }
 
-void comm_output_finish(const struct comm_array *threads)
+void comm_output_finish(void)
 {
 	struct comm_exact_file_end end;
 
@@ -391,7 +424,7 @@ void comm_output_finish(const struct comm_array *threads)
 		return;
 	/* A child that still runs may be adding: what is referred to comes after what refers. */
 	put_actors();
-	put_threads(threads);
+	put_threads();
 	put_code();
 	put_objects();
 	put_clock();

@@ -18,12 +18,13 @@ struct comm_vg_thread {
 	HChar name[16];
 };
 
-/* Begins the file.  path as given: %p is the process id, %q{VAR} a variable. */
-void comm_output_init(struct comm_trace *trace, const HChar *path);
+/* Begins the file.  threads: of all processes.  path as given: %p is the process id, %q{VAR} a variable. */
+void comm_output_init(struct comm_trace *trace, const struct comm_array *threads,
+		      const HChar *path);
 ULong comm_output_now_ns(void);
 /* Ends the phase at hand and begins the next; an empty one is not written. */
 void comm_output_phase(const HChar *next_name);
-void comm_output_finish(const struct comm_array *threads);
+void comm_output_finish(void);
 /* In a child of fork(): what it counts stands in its first ancestor's file. */
 void comm_output_forked(void);
 

@@ -14,6 +14,8 @@ void comm_trace_init(struct comm_trace *trace, uint32_t granule_bytes)
 	trace->phase_end = UINT64_MAX;
 	trace->counting = true;
 	trace->clock_ns = comm_mem_map_shared(sizeof(*trace->clock_ns));
+	trace->thread_instructions =
+		comm_mem_map_shared(COMM_TRACE_THREADS * sizeof(*trace->thread_instructions));
 }
 
 void comm_trace_add_thread(struct comm_trace *trace, uint32_t number)
@@ -80,6 +82,7 @@ struct view {
 	uint32_t n_actors;
 	uint64_t accesses, instructions, phase_end;
 	uint64_t begun, since_ns; /* instructions and the clock, when the view was made */
+	uint64_t told;		  /* instructions up to there are the thread's already */
 };
 
 #define INLINE inline __attribute__((always_inline))
@@ -105,12 +108,21 @@ static INLINE struct view view_of(const struct comm_trace *trace)
 			     .instructions = trace->instructions,
 			     .phase_end = trace->phase_end,
 			     .begun = trace->instructions,
+			     .told = trace->instructions,
 			     .since_ns = __atomic_load_n(trace->clock_ns, __ATOMIC_RELAXED)};
 }
 
-/* The view is not used any more. */
-static INLINE void end_view(struct comm_trace *trace, const struct view *v)
+static INLINE void tell_thread(struct comm_trace *trace, struct view *v)
 {
+	if (v->counting)
+		trace->thread_instructions[trace->thread] += v->instructions - v->told;
+	v->told = v->instructions;
+}
+
+/* The view is not used any more. */
+static INLINE void end_view(struct comm_trace *trace, struct view *v)
+{
+	tell_thread(trace, v);
 	trace->accesses += v->accesses;
 	trace->instructions = v->instructions;
 	comm_trace_waited(trace, v->instructions - v->begun);
@@ -314,6 +326,7 @@ static INLINE void work_off(struct comm_trace *trace, struct view *v,
 	v->instructions += segment->n_instructions;
 	if (UNLIKELY(v->instructions >= v->phase_end)) {
 		trace->instructions = v->instructions;
+		tell_thread(trace, v);
 		trace->end_phase();
 		v->phase_end = trace->phase_end;
 	}

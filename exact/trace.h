@@ -32,6 +32,7 @@ enum {
 	COMM_TRACE_SLACK = 768,
 	COMM_TRACE_MAX_SLOTS = 255,
 	COMM_TRACE_MAX_ACCESSES = 255,
+	COMM_TRACE_THREADS = 1 << 18,
 };
 
 /* The address is slot[base] + offset; slot 0 is the segment's header. */
@@ -84,6 +85,8 @@ struct comm_trace {
 	struct comm_trace_thread *threads; /* by number; this process's own have actors */
 	uint32_t n_threads;
 	uint64_t instructions;
+	/* Of each thread of all processes, by number, while counting; on memory that they share. */
+	uint64_t *thread_instructions;
 	/*
 	 * What ages are measured by: all processes' instructions, and comm_trace_waited(); in nanoseconds,
 	 * on memory that they share.

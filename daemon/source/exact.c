@@ -311,7 +311,8 @@ static double counted_bytes(const struct exact *exact)
 static struct comm_count count_frames(const struct exact *exact)
 {
 	const struct comm_exact_run *run = comm_exact_run(exact->result);
-	struct comm_count frames = {.thread = COMM_ID_OTHER, .value = (double)run->n_frames};
+	struct comm_count frames = {
+		.thread = COMM_ID_OTHER, .counter = 1, .value = (double)run->n_frames};
 
 	for (uint32_t i = 0; i < run->n_threads; i++)
 		if (comm_exact_thread_at(exact->result, i)->tid == run->pid)
@@ -321,8 +322,7 @@ static struct comm_count count_frames(const struct exact *exact)
 
 static int store_phase(struct exact *exact, uint32_t index)
 {
-	static const char *const counters[] = {COMM_COUNTER_FRAMES};
-	const struct comm_count frames = count_frames(exact);
+	static const char *const counters[] = {COMM_COUNTER_INSTRUCTIONS, COMM_COUNTER_FRAMES};
 	const struct comm_exact_run *run = comm_exact_run(exact->result);
 	const struct comm_exact_phase *in = comm_exact_phase_at(exact->result, index);
 	struct comm_naming naming = {
@@ -343,12 +343,11 @@ static int store_phase(struct exact *exact, uint32_t index)
 		.end_ns = in->end_ns > in->start_ns ? in->end_ns : in->start_ns + 1,
 		/* Accesses and frames are counted for the run as a whole: the last slice has them. */
 		.accesses = index + 1 == run->n_phases ? run->accesses : 0,
-		.count = &frames,
-		.n_counts = index + 1 == run->n_phases && run->n_frames,
 		.counter = counters,
-		.n_counters = 1,
+		.n_counters = 2,
 	};
 	const struct comm_census *census;
+	struct comm_count *count = NULL;
 	struct phase phase = {0};
 	int err;
 
@@ -365,6 +364,11 @@ static int store_phase(struct exact *exact, uint32_t index)
 	if (!err)
 		err = comm_exact_slice_writes(exact->result, index, &info.written);
 	if (!err)
+		err = comm_exact_slice_instructions(exact->result, index, &count, &info.n_counts);
+	if (!err && index + 1 == run->n_phases && run->n_frames)
+		count[info.n_counts++] = count_frames(exact);
+	info.count = count;
+	if (!err)
 		err = comm_exact_slice_census(exact->result, index, &census);
 	if (!err) {
 		info.census = census->cell;
@@ -373,6 +377,7 @@ static int store_phase(struct exact *exact, uint32_t index)
 	if (!err)
 		err = comm_store_write_slice(exact->session.store, &info, phase.edges, phase.n,
 					     &naming);
+	free(count);
 	free(phase.edges);
 	return err;
 }

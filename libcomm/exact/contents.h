@@ -24,7 +24,8 @@ struct comm_exact {
 	struct comm_exact_file_edge *edge;
 	struct comm_exact_file_ages *ages; /* of each edge; NULL: not counted */
 	struct comm_exact_file_write *write;
-	size_t n_edges, n_writes;
+	struct comm_exact_file_instructions *executed;
+	size_t n_edges, n_writes, n_executed;
 	struct comm_unwritten_ends unwritten, written; /* of the slice asked for last */
 	struct comm_census census;		       /* likewise */
 	uint8_t *seen;				       /* one flag per dictionary entry */

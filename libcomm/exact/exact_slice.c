@@ -132,6 +132,29 @@ int comm_exact_slice_writes(struct comm_exact *exact, uint32_t index, struct com
 	return 0;
 }
 
+int comm_exact_slice_instructions(const struct comm_exact *exact, uint32_t index,
+				  struct comm_count **ret, size_t *ret_n)
+{
+	const struct comm_exact_phase *phase = comm_exact_phase_at(exact, index);
+	struct comm_count *count;
+	size_t n = 0;
+
+	if (!phase)
+		return -ENOENT;
+	count = calloc(exact->run.n_threads + 1, sizeof(*count));
+	if (!count)
+		return -ENOMEM;
+	/* In a hostile file a thread may have several. */
+	for (size_t i = 0; i < phase->n_executed; i++)
+		count[phase->executed[i].thread].value += (double)phase->executed[i].count;
+	for (uint32_t i = 0; i < exact->run.n_threads; i++)
+		if (count[i].value > 0)
+			count[n++] = (struct comm_count){.thread = i + 1, .value = count[i].value};
+	*ret = count;
+	*ret_n = n;
+	return 0;
+}
+
 /* Each byte is a word, so that shares are known as well as by that many. */
 static int add_class(struct comm_exact *exact, const struct comm_exact_file_edge *edge,
 		     enum comm_census_class class, uint64_t bytes)

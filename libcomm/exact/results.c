@@ -14,7 +14,7 @@
 #include "text.h"
 
 enum {
-	KINDS = COMM_EXACT_LINK + 1,
+	KINDS = COMM_EXACT_INSTRUCTIONS + 1,
 };
 
 #define MAX_FILE_BYTES ((uint64_t)4 << 30)
@@ -25,7 +25,7 @@ struct input {
 	size_t bytes;
 	size_t first_record;
 	uint32_t count[KINDS]; /* records */
-	size_t n_actors, n_edges, n_writes, text_bytes;
+	size_t n_actors, n_edges, n_writes, n_executed, text_bytes;
 	size_t untold; /* edges of the record before */
 	uint64_t edges_promised;
 };
@@ -110,6 +110,12 @@ static int survey_record(struct input *in, const struct result_record *r)
 		if (r->bytes % sizeof(struct comm_exact_file_write) || !in->count[COMM_EXACT_PHASE])
 			return -EBADMSG;
 		in->n_writes += r->bytes / sizeof(struct comm_exact_file_write);
+		break;
+	case COMM_EXACT_INSTRUCTIONS:
+		if (r->bytes % sizeof(struct comm_exact_file_instructions) ||
+		    !in->count[COMM_EXACT_PHASE])
+			return -EBADMSG;
+		in->n_executed += r->bytes / sizeof(struct comm_exact_file_instructions);
 		break;
 	case COMM_EXACT_MAPS:
 		if (in->count[COMM_EXACT_MAPS] > 1)
@@ -338,7 +344,8 @@ static int load_phase(struct comm_exact *exact, const struct result_record *r, u
 					  .end_instruction = f.end_instruction,
 					  .edge = exact->edge + exact->n_edges,
 					  .ages = exact->ages ? exact->ages + exact->n_edges : NULL,
-					  .write = exact->write + exact->n_writes};
+					  .write = exact->write + exact->n_writes,
+					  .executed = exact->executed + exact->n_executed};
 	return 0;
 }
 
@@ -397,6 +404,23 @@ static int load_writes(struct comm_exact *exact, const struct result_record *r,
 	}
 	exact->n_writes += n;
 	phase->n_writes += n;
+	return 0;
+}
+
+static int load_instructions(struct comm_exact *exact, const struct result_record *r,
+			     struct comm_exact_phase *phase)
+{
+	size_t n = r->bytes / sizeof(*exact->executed);
+	struct comm_exact_file_instructions *executed = exact->executed + exact->n_executed;
+
+	if (!n)
+		return 0;
+	memcpy(executed, r->payload, r->bytes);
+	for (size_t i = 0; i < n; i++)
+		if (executed[i].thread >= exact->run.n_threads)
+			return -EBADMSG;
+	exact->n_executed += n;
+	phase->n_executed += n;
 	return 0;
 }
 
@@ -473,6 +497,9 @@ static int load(struct comm_exact *exact, const struct input *in)
 		case COMM_EXACT_WRITES:
 			ret = load_writes(exact, &r, &exact->phase[n_phases - 1]);
 			break;
+		case COMM_EXACT_INSTRUCTIONS:
+			ret = load_instructions(exact, &r, &exact->phase[n_phases - 1]);
+			break;
 		case COMM_EXACT_END:
 			memcpy(&end, r.payload, sizeof(end));
 			exact->run.accesses = end.accesses;
@@ -537,6 +564,7 @@ int comm_exact_parse(const void *data, size_t bytes, struct comm_exact **ret, ch
 	if (in.count[COMM_EXACT_AGES])
 		exact->ages = array(in.n_edges, sizeof(*exact->ages), &rc);
 	exact->write = array(in.n_writes, sizeof(*exact->write), &rc);
+	exact->executed = array(in.n_executed, sizeof(*exact->executed), &rc);
 	exact->seen =
 		array((size_t)exact->run.n_threads + exact->run.n_functions + exact->run.n_sites +
 			      exact->run.n_objects + exact->run.n_regions,
@@ -624,6 +652,7 @@ void comm_exact_close(struct comm_exact *exact)
 	free(exact->edge);
 	free(exact->ages);
 	free(exact->write);
+	free(exact->executed);
 	free(exact->seen);
 	free(exact);
 }

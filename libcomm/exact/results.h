@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 #include "census.h"
+#include "count.h"
 #include "edge.h"
 #include "format.h"
 #include "naming.h"
@@ -64,6 +65,8 @@ struct comm_exact_phase {
 	size_t n_edges;
 	const struct comm_exact_file_write *write; /* n_writes 0: nobody counted them */
 	size_t n_writes;
+	const struct comm_exact_file_instructions *executed; /* n_executed 0: nobody counted them */
+	size_t n_executed;
 };
 
 /*
@@ -104,6 +107,12 @@ void comm_exact_rename(struct comm_exact *exact, const uint32_t *site, const uin
  */
 int comm_exact_slice(struct comm_exact *exact, uint32_t phase, comm_edge_fn *emit, void *ctx,
 		     struct comm_unwritten *ret_unwritten);
+/*
+ * What each thread executed in a phase: *ret (malloc'ed, caller frees) has ret_n counts of counter 0, each
+ * thread once, by the threads of slices, and room for one more.  -ENOENT: no such phase; -ENOMEM.
+ */
+int comm_exact_slice_instructions(const struct comm_exact *exact, uint32_t phase,
+				  struct comm_count **ret, size_t *ret_n);
 /*
  * What was read in a phase by how long before it was written, as a census that looked at each byte: changed
  * at a lag is written less than that before.  Empty: there are no ages.  Valid until the

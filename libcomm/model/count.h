@@ -23,6 +23,8 @@ enum {
 #define COMM_COUNTER_SAMPLED "sampled"
 /* Frames that began in a process (frame.h), of its main thread. */
 #define COMM_COUNTER_FRAMES "frames"
+/* As perf calls the event; reports tell bytes by it. */
+#define COMM_COUNTER_INSTRUCTIONS "instructions"
 
 struct comm_count {
 	uint32_t thread;

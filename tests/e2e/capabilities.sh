@@ -110,8 +110,11 @@ for tag in P5 P8; do check "V: $tag, no marks" refused v 'has no ' $tag; done
 for s in s v; do
   check "${s^}: P3, no callers" refused $s 'knows no callers' P3
   check "${s^}: P7, no time of writing" jq -e '[.nodes[].name] | index("(when not known)") != null' <(ctl P7 live $s --json --self)
-  check "${s^}: F2, no events" refused $s 'has no counts' F2
 done
+check "S: P12, no instructions" refused s 'has no counts' P12
+# Two million of them are those of a loop.
+check "V: P12, instructions" asked P12 v '[.counts[] | select(.name == "worker") | .counter == "instructions" and .total >= 2e6 and .total < 2.1e6 and
+  .per == "1000 instructions" and ((.bytes_per - .bytes / .total * 1000) | fabs) < 0.001 and .bytes >= 43200] == [true]'
 
 # The worker writes one half of a word, and the main thread the other: whoever wrote last has all of it, unless it is told apart.
 run fine-s capable-s "${fine[@]}"

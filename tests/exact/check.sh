@@ -95,6 +95,15 @@ is "new memory is unwritten" "$(edges functions '^-$' ':consume$')" "1 8192 8192
 exact ages
 is "ages are instructions and waits" "$("$dump" "$tmp/out" ages | awk -F'\t' '$2 ~ /:produce$/ && $3 ~ /:consume$/ {print $4, $5, $6}')" "8192 8192 8192"
 
+# What the third thread does more than the second: 250,000 turns of two instructions each.
+spun() {
+  "$dump" "$tmp/out" instructions | awk -F'\t' '$2 ~ /:spinner$/ {n[$2] += $3} END {for (i in n) print n[i]}' | sort -n | awk '{n[NR] = $1} END {print NR, n[3] - n[2]}'
+}
+exact instructions
+is "instructions of a thread, but for those while nothing counts" "$(spun)" "3 500000"
+exact instructions --phase-instructions=50000
+is "and in phases" "$(spun) $(("$("$dump" "$tmp/out" instructions | cut -f1 | sort -u | wc -l)" > 3))" "3 500000 1"
+
 exact heap --granularity=3
 grep -q 'power of two' "$tmp/log"
 ok $? "a bad granularity is refused"
@@ -105,6 +114,7 @@ ok $? "an empty --exact-out is refused before the program runs"
 exact heap --phase-instructions=10000
 [ "$("$dump" "$tmp/out" threads | cut -f1 | sort -un | wc -l)" -gt 5 ]
 ok $? "phases by instruction count"
+is "all instructions of a phase are its threads'" "$("$dump" "$tmp/out" instructions | awk -F'\t' '$2 == "-" {n[$1] += $3; k++} $2 != "-" {n[$1] -= $3} END {for (i in n) wrong += n[i] != 0; print (k > 5), wrong + 0}')" "1 0"
 whole=$("$dump" "$tmp/out" functions | awk -F'\t' '$2 ~ /produce/ && $3 ~ /consume/ {b += $4} END {printf "%.0f\n", b}')
 is "phases add up" "$whole" "12288"
 

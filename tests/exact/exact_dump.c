@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Prints a result file of the exact source: one line per edge, by
- *	threads | functions | lines | objects | calls
+ *	threads | functions | lines | objects | calls | ages | instructions
  * as "phase from to [object] bytes first_bytes", tab separated; from and to
  * begin with "tid:".  By ages it is as by functions, with the bytes that were written less than 10 ms, 1 s
- * and 10 s before, in place of these two.  For tests and for looking at one.
+ * and 10 s before, in place of these two.  Of instructions there is a line per thread, "phase tid:name count", and one of all as
+ * "phase - count".  For tests and for looking at one.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 
 #include "results.h"
 
-enum by { THREADS, FUNCTIONS, LINES, OBJECTS, CALLS, AGES };
+enum by { THREADS, FUNCTIONS, LINES, OBJECTS, CALLS, AGES, INSTRUCTIONS };
 
 struct line {
 	char *key;
@@ -44,6 +45,7 @@ static void name_actor(const struct comm_exact *exact, enum by by, uint32_t id, 
 		break;
 	case FUNCTIONS:
 	case AGES:
+	case INSTRUCTIONS:
 		snprintf(out, bytes, "%" PRIu32 ":%s", tid, function->name);
 		break;
 	case LINES:
@@ -106,22 +108,41 @@ static void dump_phase(const struct comm_exact *exact, enum by by, uint32_t inde
 	free(line);
 }
 
+static void dump_instructions(const struct comm_exact *exact, uint32_t index)
+{
+	const struct comm_exact_phase *phase = comm_exact_phase_at(exact, index);
+	struct comm_count *count;
+	size_t n;
+
+	printf("%" PRIu32 "\t-\t%" PRIu64 "\n", index,
+	       phase->end_instruction - phase->start_instruction);
+	if (comm_exact_slice_instructions(exact, index, &count, &n))
+		exit(1);
+	for (size_t i = 0; i < n; i++) {
+		const struct comm_thread *thread = comm_exact_thread_at(exact, count[i].thread - 1);
+
+		printf("%" PRIu32 "\t%" PRIu32 ":%s\t%.0f\n", index, thread->tid, thread->name,
+		       count[i].value);
+	}
+	free(count);
+}
+
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"threads", "functions", "lines",
-					    "objects", "calls",	    "ages"};
+	static const char *const names[] = {"threads", "functions", "lines",	   "objects",
+					    "calls",   "ages",	    "instructions"};
 	struct comm_exact *exact;
 	char *err;
 	enum by by = THREADS;
 
 	if (argc < 2 || argc > 3) {
-		fprintf(stderr,
-			"usage: exact_dump FILE [threads|functions|lines|objects|calls|ages]\n");
+		fprintf(stderr, "usage: exact_dump FILE "
+				"[threads|functions|lines|objects|calls|ages|instructions]\n");
 		return 2;
 	}
-	while (argc == 3 && by <= AGES && strcmp(argv[2], names[by]))
+	while (argc == 3 && by <= INSTRUCTIONS && strcmp(argv[2], names[by]))
 		by++;
-	if (by > AGES) {
+	if (by > INSTRUCTIONS) {
 		fprintf(stderr, "exact_dump: no such view: %s\n", argv[2]);
 		return 2;
 	}
@@ -131,7 +152,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	for (uint32_t i = 0; i < comm_exact_run(exact)->n_phases; i++)
-		dump_phase(exact, by, i);
+		by == INSTRUCTIONS ? dump_instructions(exact, i) : dump_phase(exact, by, i);
 	comm_exact_close(exact);
 	return 0;
 }

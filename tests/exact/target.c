@@ -156,6 +156,25 @@ static void ages(void)
 	}
 }
 
+/* The same but for the turns, and for those that are stopped. */
+static void *spinner(void *turns)
+{
+	prctl(PR_SET_NAME, "spinner");
+	spin((uintptr_t)turns);
+	COMM_EXACT_STOP();
+	spin(3 * (uintptr_t)turns);
+	COMM_EXACT_START();
+	return NULL;
+}
+
+static void instructions(void)
+{
+	/* Calls that are made for the first time take longer. */
+	in_thread(spinner, (void *)10);
+	in_thread(spinner, (void *)1000);
+	in_thread(spinner, (void *)251000);
+}
+
 static uint64_t *guarded;
 
 static void unprotect(int signo)
@@ -253,9 +272,10 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} programs[] = {
-		{"marks", marks}, {"many", many},   {"kernel", kernel}, {"calls", calls},
-		{"heap", heap},	  {"fault", fault}, {"atomic", atomic}, {"forks", forks},
-		{"execs", execs}, {"moves", moves}, {"ages", ages},
+		{"marks", marks},   {"many", many},   {"kernel", kernel},
+		{"calls", calls},   {"heap", heap},   {"fault", fault},
+		{"atomic", atomic}, {"forks", forks}, {"execs", execs},
+		{"moves", moves},   {"ages", ages},   {"instructions", instructions},
 	};
 
 	for (size_t i = 0; argc == 2 && i < sizeof(programs) / sizeof(programs[0]); i++) {

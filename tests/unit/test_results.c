@@ -57,7 +57,7 @@ struct spoil {
 	uint32_t actor_site, edge_src, edge_dst, edge_object, thread_id, name_bytes, edges, kind;
 	uint32_t region_id, region_parent, within_site, within_region, back, code_site, link_bytes;
 	uint64_t first_bytes;
-	uint32_t write_actor, write_object;
+	uint32_t write_actor, write_object, executing;
 	uint64_t young_bytes;
 	uint32_t n_ages; /* of the second edges */
 	int no_end, after_end, maps;
@@ -83,6 +83,7 @@ static const struct spoil good = {.actor_site = 1,
 				  .write_actor = 3,
 				  .young_bytes = 60,
 				  .n_ages = 2,
+				  .executing = 1,
 				  .write_object = 1};
 
 static void make(struct file *f, const struct spoil *s)
@@ -103,6 +104,8 @@ static void make(struct file *f, const struct spoil *s)
 	struct comm_exact_file_ages ages[4] = {
 		{{s->young_bytes, 30, 10}}, {{0, 0, 20}}, {{0}}, {{4, 0, 0}}};
 	struct comm_exact_file_write writes[2] = {{1, 0, 9}, {s->write_actor, s->write_object, 40}};
+	struct comm_exact_file_instructions executed[3] = {
+		{1, 0, 500}, {0, 0, 70}, {s->executing, 0, 30}};
 	struct comm_exact_file_region region = {.name_bytes = 4};
 	struct comm_exact_file_within within = {s->within_site, s->within_region};
 	struct comm_exact_file_code code = {.site = s->code_site, .ip = 0x1234, .reads = 0x1235};
@@ -119,6 +122,7 @@ static void make(struct file *f, const struct spoil *s)
 	put_record(f, COMM_EXACT_EDGES, edges + 2, 2 * sizeof(edges[0]), "");
 	put_record(f, COMM_EXACT_AGES, ages + 2, s->n_ages * sizeof(ages[0]), "");
 	put_record(f, COMM_EXACT_WRITES, writes, sizeof(writes), "");
+	put_record(f, COMM_EXACT_INSTRUCTIONS, executed, sizeof(executed), "");
 	put_record(f, 999, "", 0, "of the future");
 	put_record(f, COMM_EXACT_FRAMES, &frames, sizeof(frames), "");
 	put_record(f, COMM_EXACT_CLOCK, &clock_ns, sizeof(clock_ns), "");
@@ -198,6 +202,8 @@ static void test_good(void **state)
 {
 	struct comm_unwritten unwritten;
 	struct comm_written written;
+	struct comm_count *count;
+	size_t n_counts;
 	const struct comm_census *census;
 	struct comm_exact *exact;
 	struct got got = {.n = 0};
@@ -255,6 +261,12 @@ static void test_good(void **state)
 	assert_int_equal(written.end[1].object, 1);
 	assert_int_equal(written.end[1].bytes, 40);
 	assert_int_equal(comm_exact_slice_writes(exact, 1, &written), -ENOENT);
+	assert_int_equal(comm_exact_slice_instructions(exact, 0, &count, &n_counts), 0);
+	assert_int_equal(n_counts, 2);
+	assert_true(count[0].thread == 1 && count[0].value == 70);
+	assert_true(count[1].thread == 2 && count[1].value == 530);
+	free(count);
+	assert_int_equal(comm_exact_slice_instructions(exact, 1, &count, &n_counts), -ENOENT);
 	assert_int_equal(comm_exact_run(exact)->clock_ns, 5000);
 	assert_true(got.edge[0].watched_bytes == 120 && got.edge[1].watched_bytes == 4);
 	assert_int_equal(comm_exact_slice_census(exact, 0, &census), 0);
@@ -349,6 +361,7 @@ static void test_bad_ids(void **state)
 	SPOILT(write_actor, 0);
 	SPOILT(write_actor, 4);
 	SPOILT(write_object, 2);
+	SPOILT(executing, 2);
 	SPOILT(after_end, 1);
 }
 
