@@ -122,7 +122,8 @@ static const struct argp_option options[] = {
 	 "fd:CTL[,ACK], as "
 	 "perf record does",
 	 3},
-	{"slice", OPT_SLICE, "DUR", 0, "Length of a time slice (default 1s)", 3},
+	{"slice", OPT_SLICE, "DUR", 0,
+	 "Length of a time slice (default 1s; of an exact run all of it)", 3},
 	{"store", OPT_STORE, "FILE", 0, "SQLite file to write (default ./comm.db)", 3},
 	{"label", OPT_LABEL, "TEXT", 0, "What to call this run, for 'commctl report --run TEXT'",
 	 3},
@@ -481,6 +482,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_SLICE:
 		want_duration(state, "--slice", arg, &opt->slice_ns);
+		opt->slice_given = true;
 		if (opt->slice_ns < 10000000)
 			wrong(state, "--slice wants at least 10ms, not '%s'", arg);
 		break;

@@ -31,7 +31,8 @@ struct comm_options {
 	uint32_t callers;		   /* so many functions that called; 0: nobody asked */
 	struct comm_region_probe_list probes;
 	const char *store;
-	const char *label;		/* of the run; NULL: none */
+	const char *label; /* of the run; NULL: none */
+	bool slice_given;
 	uint64_t slice_ns, duration_ns; /* duration 0: until a signal */
 	uint64_t quota_bytes, detail_ns;
 	uint32_t granularity_bytes;

@@ -62,7 +62,9 @@ static const char valgrind_note[] =
 	"as it was: %.1f s, of which the run took %.3g times as long; one thread ran at a time, "
 	"under Valgrind, which sees no marks (COMM_REGION(), "
 	"COMM_FRAME(), "
-	"COMM_OBJECT(), COMM_STOP()); of other programs that it starts nothing is counted";
+	"COMM_OBJECT(), COMM_STOP()); of other programs that it starts nothing is counted%s";
+static const char slice_note[] =
+	"; slices and rates are by its first process's instructions, a nanosecond each";
 
 /* The edges of one phase. */
 struct phase {
@@ -320,11 +322,31 @@ static struct comm_count count_frames(const struct exact *exact)
 	return frames;
 }
 
+struct span {
+	uint64_t start_ns, end_ns;
+};
+
+/* Slices that were to have a length have one of so many instructions, a nanosecond each, whenever these were executed. */
+static struct span span_of(const struct exact *exact, uint32_t index)
+{
+	const struct comm_exact_phase *phase = comm_exact_phase_at(exact->result, index);
+	uint64_t origin = comm_exact_phase_at(exact->result, 0)->start_instruction;
+	uint64_t run_ns = comm_exact_run(exact->result)->start_ns;
+	struct span when = {phase->start_ns, phase->end_ns};
+
+	if (exact->options->slice_given)
+		when = (struct span){run_ns + phase->start_instruction - origin,
+				     run_ns + phase->end_instruction - origin};
+	if (when.end_ns <= when.start_ns)
+		when.end_ns = when.start_ns + 1;
+	return when;
+}
+
 static int store_phase(struct exact *exact, uint32_t index)
 {
 	static const char *const counters[] = {COMM_COUNTER_INSTRUCTIONS, COMM_COUNTER_FRAMES};
 	const struct comm_exact_run *run = comm_exact_run(exact->result);
-	const struct comm_exact_phase *in = comm_exact_phase_at(exact->result, index);
+	const struct span when = span_of(exact, index);
 	struct comm_naming naming = {
 		.ctx = exact,
 		.n_threads = run->n_threads + 1,
@@ -339,8 +361,8 @@ static int store_phase(struct exact *exact, uint32_t index)
 		.region_at = region_at,
 	};
 	struct comm_slice_info info = {
-		.start_ns = in->start_ns,
-		.end_ns = in->end_ns > in->start_ns ? in->end_ns : in->start_ns + 1,
+		.start_ns = when.start_ns,
+		.end_ns = when.end_ns,
 		/* Accesses and frames are counted for the run as a whole: the last slice has them. */
 		.accesses = index + 1 == run->n_phases ? run->accesses : 0,
 		.counter = counters,
@@ -391,14 +413,16 @@ static void write_notes(struct exact *exact)
 		snprintf(exact->notes, sizeof(exact->notes), "%s", native_note);
 	else
 		snprintf(exact->notes, sizeof(exact->notes), valgrind_note, clock_s,
-			 clock_s > 0 ? wall_s / clock_s : 0);
+			 clock_s > 0 ? wall_s / clock_s : 0,
+			 exact->options->slice_given ? slice_note : "");
 }
 
 static int store_run(struct exact *exact, const char *how, uint64_t *ret_end_ns)
 {
 	const struct comm_exact_run *run = comm_exact_run(exact->result);
 	struct comm_session *session = &exact->session;
-	uint64_t end_ns = run->start_ns + run->wall_ns;
+	uint64_t end_ns =
+		exact->options->slice_given ? run->start_ns : run->start_ns + run->wall_ns;
 	struct utsname host;
 	int err;
 
@@ -427,8 +451,8 @@ static int store_run(struct exact *exact, const char *how, uint64_t *ret_end_ns)
 		&session->run);
 	for (uint32_t i = 0; i < run->n_phases && !err; i++) {
 		err = store_phase(exact, i);
-		if (comm_exact_phase_at(exact->result, i)->end_ns > end_ns)
-			end_ns = comm_exact_phase_at(exact->result, i)->end_ns;
+		if (span_of(exact, i).end_ns > end_ns)
+			end_ns = span_of(exact, i).end_ns;
 	}
 	if (!err)
 		err = comm_store_end_run(session->store, end_ns, how);
@@ -568,6 +592,13 @@ static int choose(struct exact *exact, struct comm_valgrind *valgrind)
 	if (exact->native && version > COMM_EXACT_VERSION) {
 		fprintf(stderr, "commd: the libcomm-exact in %s is newer than this commd\n", name);
 		return -EPROTO;
+	}
+	if (exact->native && exact->options->slice_given) {
+		fprintf(stderr,
+			"commd: --slice goes with Valgrind: %s counts by itself, and its run is "
+			"one slice\n",
+			name);
+		return -EINVAL;
 	}
 	if (exact->native)
 		return 0;

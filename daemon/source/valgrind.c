@@ -2,6 +2,7 @@
 #include "valgrind.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #define TOOL "commexact-amd64-linux"
 
 enum {
-	OWN_ARGS = 9, /* most arguments before the command */
+	OWN_ARGS = 10, /* most arguments before the command */
 };
 
 static bool has_tool(const char *directory)
@@ -78,7 +79,7 @@ static char *out_option(const char *path)
 int comm_valgrind_start(const struct comm_valgrind *valgrind, const struct comm_options *options,
 			const char *out_path, const sigset_t *signals, pid_t *ret, char **err)
 {
-	char *out = NULL, *granularity = NULL, **argv = NULL;
+	char *out = NULL, *granularity = NULL, *phase = NULL, **argv = NULL;
 	size_t n_command = 0, n = 0;
 	int rc;
 
@@ -89,6 +90,13 @@ int comm_valgrind_start(const struct comm_valgrind *valgrind, const struct comm_
 	if (!argv || !out ||
 	    asprintf(&granularity, "--granularity=%u", options->granularity_bytes) < 0) {
 		granularity = NULL;
+		rc = comm_source_fail(err, -ENOMEM, "out of memory");
+		goto out;
+	}
+	/* An instruction takes a nanosecond, as for ages, but nobody waits: else slices would end elsewhere each time. */
+	if (options->slice_given &&
+	    asprintf(&phase, "--phase-instructions=%" PRIu64, options->slice_ns) < 0) {
+		phase = NULL;
 		rc = comm_source_fail(err, -ENOMEM, "out of memory");
 		goto out;
 	}
@@ -103,6 +111,8 @@ int comm_valgrind_start(const struct comm_valgrind *valgrind, const struct comm_
 	argv[n++] = (char *)"--lines=yes";
 	argv[n++] = granularity;
 	argv[n++] = out;
+	if (phase)
+		argv[n++] = phase;
 	memcpy(argv + n, options->command, n_command * sizeof(*argv));
 	rc = setenv("VALGRIND_LIB", valgrind->tools, 1) ? -errno : 0;
 	if (!rc)
@@ -113,5 +123,6 @@ out:
 	free(argv);
 	free(out);
 	free(granularity);
+	free(phase);
 	return rc;
 }

@@ -16,7 +16,7 @@
 
 #include <comm/mark.h>
 
-enum { OUT = 100, TABLE = 100, SHARED = 100 };
+enum { OUT = 100, TABLE = 100, SHARED = 100, SPINS = 5000000 };
 
 static uint64_t *in, *mid, *out[2];
 static uint64_t table[TABLE];
@@ -115,10 +115,11 @@ static ALONE void spin(uint64_t turns)
 static void *work(void *unused)
 {
 	(void)unused;
-	spin(1000000);
 	pthread_setname_np(pthread_self(), "worker");
 	for (long frame = 1; frame <= frames; frame++) {
 		sem_wait(&loaded);
+		if (frame <= 4)
+			spin(SPINS);
 		{
 			COMM_REGION("blur");
 			blur(in, mid, frame);
