@@ -7,6 +7,7 @@
 #include "pub_tool_machine.h"
 #include "pub_tool_mallocfree.h"
 
+#include "call.h"
 #include "site.h"
 #include "trace.h"
 
@@ -58,6 +59,7 @@ struct builder {
 	struct root loaded;
 	UInt loaded_size;
 	struct comm_tool_segment *first;
+	Int sp; /* where the guest state has the stack's top */
 };
 
 static struct comm_trace *trace;
@@ -160,13 +162,13 @@ static Bool merge(struct builder *b, const struct pending *next)
 	struct pending *old;
 	Bool writes = next->kind == COMM_TRACE_WRITE;
 
-	if (next->kind & COMM_TRACE_MAYBE)
+	if (next->kind & ~COMM_TRACE_UPDATE)
 		return False;
 	for (UInt i = b->n_accesses; i-- > b->reported;) {
 		Bool same_base;
 
 		old = &b->access[i];
-		if (old->kind & COMM_TRACE_MAYBE)
+		if (old->kind & ~COMM_TRACE_UPDATE)
 			return False;
 		same_base = old->base == next->base;
 		if (same_base && old->kind == next->kind && old->size + next->size < 65536) {
@@ -381,9 +383,17 @@ static void compare_and_swap(struct builder *b, IRStmt *statement)
 	maybe(b, COMM_TRACE_MAYBE | COMM_TRACE_WRITE, IRExpr_RdTmp(equal), cas->addr, size);
 }
 
+/* A call begins or returns here. */
+static void call(struct builder *b, UChar kind)
+{
+	IRTemp sp = assign(b, Ity_I64, IRExpr_Get(b->sp, Ity_I64));
+
+	add_access(b, kind, sp, 0, 1);
+}
+
 static void instruction(struct builder *b, Addr ip, Bool jumped)
 {
-	UInt entered = comm_site_entered(ip);
+	UInt entered = comm_calls_function(ip);
 
 	if (jumped || entered) {
 		UInt site = comm_site_at(ip);
@@ -397,6 +407,8 @@ static void instruction(struct builder *b, Addr ip, Bool jumped)
 	b->ip = ip;
 	b->loaded_size = 0;
 	b->instructions++;
+	if (entered)
+		call(b, COMM_TRACE_ENTER);
 }
 
 static void statement(struct builder *b, IRStmt *s, Bool by_line, Addr *next)
@@ -473,6 +485,7 @@ IRSB *comm_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout
 	b->entered = b->instructions = 0;
 	b->site = 0;
 	b->first = NULL;
+	b->sp = layout->offset_SP;
 	/* Only temporaries of the incoming code are ever asked for. */
 	b->root = VG_(malloc)("comm.roots", (in->tyenv->types_used + 1) * sizeof(*b->root));
 	for (Int t = 0; t < in->tyenv->types_used; t++)
@@ -483,6 +496,8 @@ IRSB *comm_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout
 		if (in->stmts[i]->tag != Ist_NoOp)
 			statement(b, in->stmts[i], comm_site_by_line(), &next);
 	}
+	if (comm_calls_wanted() && in->jumpkind == Ijk_Ret)
+		call(b, COMM_TRACE_LEAVE);
 	close_segment(b);
 	VG_(free)(b->root);
 	remember(closure->nraddr, extents, b->first);

@@ -22,6 +22,7 @@
 #include "pub_tool_vkiscnums.h"
 
 #include "array.h"
+#include "call.h"
 #include "instrument.h"
 #include "mapping.h"
 #include "mark.h"
@@ -92,7 +93,7 @@ static void usage(void)
 	 "    --exact-out=FILE          result file, %%p is the process id [commexact.out.%%p]\n"
 	 "    --objects=no|yes          tell data objects apart [yes]\n"
 	 "    --lines=no|yes            tell source lines apart, not only functions [no]\n"
-	 "    --calls=FN[,FN...]        number each call of these functions\n"
+	 "    --calls=FN                each call of FN, a name or a pattern, is a region\n"
 	 "    --phase-instructions=N    begin a new phase every N instructions\n"
 	 "    --start=no|yes            count from the beginning, or from a marker [yes]\n"
 	 "    --kernel-reads=no|yes     count what system calls read [yes]\n"
@@ -361,6 +362,11 @@ static void forked(ThreadId tid)
 	}
 }
 
+static bool is_entered_again(uint32_t region)
+{
+	return comm_call_region_get(region)->is_later || !region;
+}
+
 static void after_options(void)
 {
 	number_of = VG_(malloc)("comm.number_of", VG_N_THREADS * sizeof(*number_of));
@@ -380,8 +386,14 @@ static void after_options(void)
 	trace.end_phase = end_phase;
 	if (phase_instructions)
 		trace.phase_end = phase_instructions;
-	comm_site_init(by_line, calls);
-	trace.calls = comm_mem_map_shared((comm_site_numbered() + 1) * sizeof(*trace.calls));
+	comm_site_init(by_line);
+	comm_calls_init(calls);
+	trace.begin_call = comm_calls_begin;
+	trace.is_entered_again = is_entered_again;
+	/* Where a call begins and returns the stack's top has to be known. */
+	if (calls)
+		VG_(clo_vex_control).iropt_register_updates_default = VG_(clo_px_file_backed) =
+			VexRegUpdAllregsAtEachInsn;
 	comm_object_init(&trace.shadow);
 	comm_output_init(&trace, &threads, out_path);
 	comm_instrument_init(&trace);

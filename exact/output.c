@@ -3,6 +3,7 @@
 
 #include "output.h"
 
+#include "pub_tool_hashtable.h"
 #include "pub_tool_libcbase.h"
 #include "pub_tool_libcfile.h"
 #include "pub_tool_libcprint.h"
@@ -10,8 +11,10 @@
 #include "pub_tool_mallocfree.h"
 #include "pub_tool_options.h"
 #include "pub_tool_vki.h"
+#include "pub_tool_xarray.h"
 
 #include "array.h"
+#include "call.h"
 #include "format.h"
 #include "memory.h"
 #include "object.h"
@@ -327,6 +330,21 @@ void comm_output_phase(const HChar *next_name)
 	VG_(strlcpy)(phase_name, next_name, sizeof(phase_name));
 }
 
+/* Code in a region: its site in the file comes after those of code that is in none. */
+struct within {
+	VgHashNode node; /* key: region and site */
+	UInt site, region, place;
+};
+
+static UInt n_sites, n_within;
+static VgHashTable *known_within;
+static XArray *all_within; /* by place */
+
+static const struct within *within_at(UInt place)
+{
+	return *(struct within **)VG_(indexXA)(all_within, place);
+}
+
 static void put_threads(void)
 {
 	for (UInt i = 0; i < comm_array_count(threads); i++) {
@@ -343,6 +361,18 @@ static void put_threads(void)
 	}
 }
 
+static void put_site(UInt id, UInt of)
+{
+	const struct comm_vg_site *s = comm_site_get(of);
+	struct comm_exact_file_site site = {.id = id,
+					    .function = s->function,
+					    .line = s->line,
+					    .source_bytes = s->source ? VG_(strlen)(s->source) : 0,
+					    .offset = s->offset};
+
+	record(COMM_EXACT_SITE, &site, sizeof(site), s->source, site.source_bytes, NULL, 0);
+}
+
 static void put_code(void)
 {
 	for (UInt i = 0; i < comm_function_count(); i++) {
@@ -355,17 +385,32 @@ static void put_code(void)
 		record(COMM_EXACT_FUNCTION, &function, sizeof(function), f->name,
 		       function.name_bytes, f->module, function.module_bytes);
 	}
-	for (UInt i = 0; i < comm_site_count(); i++) {
-		const struct comm_vg_site *s = comm_site_get(i);
-		struct comm_exact_file_site site = {.id = i,
-						    .function = s->function,
-						    .line = s->line,
-						    .source_bytes =
-							    s->source ? VG_(strlen)(s->source) : 0,
-						    .offset = s->offset};
+	for (UInt i = 0; i < n_sites; i++)
+		put_site(i, i);
+	for (UInt i = 0; i < n_within; i++) {
+		struct comm_exact_file_within within = {n_sites + i, within_at(i)->region};
 
-		record(COMM_EXACT_SITE, &site, sizeof(site), s->source, site.source_bytes, NULL, 0);
+		put_site(within.site, within_at(i)->site);
+		record(COMM_EXACT_WITHIN, &within, sizeof(within), NULL, 0, NULL, 0);
 	}
+}
+
+static void put_regions(void)
+{
+	struct comm_exact_file_calls count;
+
+	if (!comm_calls_wanted())
+		return;
+	for (UInt i = 0; i < comm_call_region_count(); i++) {
+		const struct comm_call_region *r = comm_call_region_get(i);
+		struct comm_exact_file_region region = {
+			.id = i, .parent = r->parent, .name_bytes = VG_(strlen)(r->name)};
+
+		record(COMM_EXACT_REGION, &region, sizeof(region), r->name, region.name_bytes, NULL,
+		       0);
+	}
+	comm_calls_count(&count.numbered, &count.later);
+	record(COMM_EXACT_CALLS, &count, sizeof(count), NULL, 0, NULL, 0);
 }
 
 static void put_objects(void)
@@ -386,14 +431,40 @@ static void put_objects(void)
 	}
 }
 
+/* A site stands for code in a region alone: the same code elsewhere is another site, behind all others. */
+static UInt site_within(UInt site, UInt region)
+{
+	UWord key = (UWord)region << 32 | site;
+	struct within *found;
+
+	if (!region)
+		return site;
+	if (!known_within) {
+		known_within = VG_(HT_construct)("comm.known_within");
+		all_within =
+			VG_(newXA)(VG_(malloc), "comm.within", VG_(free), sizeof(struct within *));
+	}
+	found = VG_(HT_lookup)(known_within, key);
+	if (!found) {
+		found = VG_(malloc)("comm.within", sizeof(*found));
+		*found = (struct within){{NULL, key}, site, region, n_within++};
+		VG_(HT_add_node)(known_within, found);
+		VG_(addToXA)(all_within, &found);
+	}
+	return n_sites + found->place;
+}
+
 static void put_actors(void)
 {
 	UInt n = comm_array_count(&trace->table.actors);
 
+	/* Of actors that another process adds from here on nothing is said. */
+	n_sites = comm_site_count();
+
 	for (UInt i = 0; i < n; i++) {
 		const struct comm_tool_actor *a = comm_array_at(&trace->table.actors, i);
-		struct comm_exact_file_actor actor = {
-			.thread = a->thread, .site = a->site, .call = a->call};
+		struct comm_exact_file_actor actor = {.thread = a->thread,
+						      .site = site_within(a->site, a->region)};
 		UInt left = n - i;
 
 		if (i % EDGES_PER_RECORD == 0)
@@ -426,6 +497,7 @@ void comm_output_finish(void)
 	put_actors();
 	put_threads();
 	put_code();
+	put_regions();
 	put_objects();
 	put_clock();
 	end = (struct comm_exact_file_end){.edges = n_edges,

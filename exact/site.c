@@ -12,7 +12,6 @@
 #include "pub_tool_libcbase.h"
 #include "pub_tool_libcfile.h"
 #include "pub_tool_mallocfree.h"
-#include "pub_tool_xarray.h"
 
 enum {
 	NAME_BYTES = 4096,
@@ -26,7 +25,6 @@ struct known {
 };
 
 static struct comm_array functions, sites;
-static XArray *numbered;
 static VgHashTable *known_functions, *known_lines;
 static Bool by_line;
 
@@ -66,30 +64,15 @@ UInt comm_site_add_pseudo(const HChar *name)
 	return site;
 }
 
-void comm_site_init(Bool lines, const HChar *calls)
+void comm_site_init(Bool lines)
 {
-	const HChar *end;
-
 	by_line = lines;
 	comm_array_init(&functions, sizeof(struct comm_vg_function), FUNCTIONS_MAX);
 	comm_array_init(&sites, sizeof(struct comm_vg_site), SITES_MAX);
-	numbered = VG_(newXA)(VG_(malloc), "comm.numbered", VG_(free), sizeof(HChar *));
 	known_functions = VG_(HT_construct)("comm.known_functions");
 	known_lines = VG_(HT_construct)("comm.known_lines");
 	comm_site_add_pseudo("(other)");
 	comm_site_add_pseudo("[kernel]");
-	for (; calls && *calls; calls = *end ? end + 1 : end) {
-		HChar *name;
-
-		for (end = calls; *end && *end != ','; end++)
-			;
-		if (end == calls)
-			continue;
-		name = VG_(malloc)("comm.numbered", end - calls + 1);
-		VG_(memcpy)(name, calls, end - calls);
-		name[end - calls] = 0;
-		VG_(addToXA)(numbered, &name);
-	}
 }
 
 Bool comm_site_by_line(void)
@@ -177,24 +160,6 @@ UInt comm_site_at(Addr ip)
 	known->id = add_site(id, line, file, function->start);
 	VG_(HT_add_node)(known_lines, known);
 	return known->id;
-}
-
-UInt comm_site_entered(Addr ip)
-{
-	const HChar *name;
-
-	if (!VG_(sizeXA)(numbered) || !VG_(get_fnname_if_entry)(VG_(current_DiEpoch)(), ip, &name))
-		return 0;
-	for (Word i = 0; i < VG_(sizeXA)(numbered); i++) {
-		if (VG_STREQ(name, *(HChar **)VG_(indexXA)(numbered, i)))
-			return i + 1;
-	}
-	return 0;
-}
-
-UInt comm_site_numbered(void)
-{
-	return VG_(sizeXA)(numbered);
 }
 
 UInt comm_site_count(void)

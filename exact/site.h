@@ -23,15 +23,12 @@ struct comm_vg_site {
 	ULong offset;
 };
 
-/* by_line: a site per source line.  calls: "f,g": number these calls. */
-void comm_site_init(Bool by_line, const HChar *calls);
+/* by_line: a site per source line. */
+void comm_site_init(Bool by_line);
 Bool comm_site_by_line(void);
 UInt comm_site_at(Addr ip);
 /* The ids of pseudo-functions that stand for no code of the target. */
 UInt comm_site_add_pseudo(const HChar *name);
-/* 1 + the index of the function to number calls of that starts here, or 0. */
-UInt comm_site_entered(Addr ip);
-UInt comm_site_numbered(void);
 
 UInt comm_site_count(void);
 const struct comm_vg_site *comm_site_get(UInt id);

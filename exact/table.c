@@ -45,12 +45,12 @@ void comm_table_forked(struct comm_table *table)
 }
 
 uint32_t comm_table_add_actor(struct comm_table *table, uint32_t thread, uint32_t site,
-			      uint32_t call)
+			      uint32_t region)
 {
 	uint32_t id = comm_array_add(&table->actors, 1);
 
 	*(struct comm_tool_actor *)comm_array_at(&table->actors, id) =
-		(struct comm_tool_actor){.thread = thread, .site = site, .call = call};
+		(struct comm_tool_actor){.thread = thread, .site = site, .region = region};
 	return id;
 }
 

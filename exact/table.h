@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who communicated with whom.  An actor is a thread within a site (a function,
- * a source line, or one numbered call of a function); a cell holds the bytes
+ * or a source line) in a region; a cell holds the bytes
  * that one actor read of what another wrote, per object.  Actor 0 is nobody:
  * as a writer, memory that was never seen to be written; as a reader, all that
  * the writer wrote, whoever reads it.
@@ -19,7 +19,7 @@
 
 struct comm_tool_actor {
 	uint32_t thread, site;
-	uint32_t call; /* 0: the site's calls are not told apart */
+	uint32_t region; /* that the thread was in, call.h */
 };
 
 struct comm_tool_cell {
@@ -54,7 +54,7 @@ void comm_table_deinit(struct comm_table *table);
 void comm_table_forked(struct comm_table *table);
 
 uint32_t comm_table_add_actor(struct comm_table *table, uint32_t thread, uint32_t site,
-			      uint32_t call);
+			      uint32_t region);
 struct comm_tool_cell *comm_table_find(struct comm_table *table, uint32_t writer, uint32_t reader,
 				       uint32_t object);
 

@@ -30,11 +30,22 @@ void comm_trace_add_thread(struct comm_trace *trace, uint32_t number)
 				 (n - trace->n_threads) * sizeof(*trace->threads));
 		trace->n_threads = n;
 	}
+	/* The thread that goes on after fork() has another number there, and is in the same calls. */
+	if (trace->forked.n_calls) {
+		struct comm_trace_thread *t = &trace->threads[number];
+
+		t->region = trace->forked.region;
+		t->n_calls = trace->forked.n_calls;
+		t->call = trace->forked.call;
+		trace->forked = (struct comm_trace_thread){0};
+	}
 }
 
 void comm_trace_forked(struct comm_trace *trace)
 {
 	comm_table_forked(&trace->table);
+	if (trace->thread < trace->n_threads)
+		trace->forked = trace->threads[trace->thread];
 	trace->reader_bit = 0;
 	trace->accesses = trace->instructions = 0;
 }
@@ -67,7 +78,7 @@ uint32_t comm_trace_actor(struct comm_trace *trace, uint32_t thread, uint32_t si
 		t->n_actors = n;
 	}
 	if (!t->actor[site])
-		t->actor[site] = comm_table_add_actor(&trace->table, thread, site, 0);
+		t->actor[site] = comm_table_add_actor(&trace->table, thread, site, t->region);
 	return t->actor[site];
 }
 
@@ -165,15 +176,75 @@ static RARE bool others_read(struct comm_trace *trace, uint8_t *chunk, uint64_t 
 static RARE uint32_t unusual_actor(struct comm_trace *trace,
 				   const struct comm_tool_segment *segment)
 {
-	uint32_t actor = comm_trace_actor(trace, trace->thread, segment->site);
+	return comm_trace_actor(trace, trace->thread, segment->site);
+}
 
-	if (segment->entered) {
-		actor = comm_table_add_actor(&trace->table, trace->thread, segment->site,
-					     __atomic_add_fetch(&trace->calls[segment->entered - 1],
-								1, __ATOMIC_RELAXED));
-		trace->threads[trace->thread].actor[segment->site] = actor;
+/* Puts the actors of the region that the thread is in away, and takes those of another one. */
+static void go_to_region(struct comm_trace_thread *t, uint32_t region)
+{
+	struct comm_trace_actors old = {t->region, t->n_actors, t->actor};
+	uint32_t i;
+
+	for (i = 0; i < t->n_others && t->other[i].region != region; i++)
+		;
+	t->region = region;
+	t->actor = i < t->n_others ? t->other[i].actor : NULL;
+	t->n_actors = i < t->n_others ? t->other[i].n : 0;
+	if (i == t->n_others && t->n_others++ == t->others_capacity) {
+		t->others_capacity = t->others_capacity ? 2 * t->others_capacity : 16;
+		t->other = comm_mem_realloc(t->other, t->others_capacity * sizeof(*t->other));
 	}
-	return actor;
+	t->other[i] = old;
+}
+
+/* Those of a call that is over are not asked for again. */
+static void forget_region(struct comm_trace *trace, struct comm_trace_thread *t, uint32_t region)
+{
+	if (trace->is_entered_again(region))
+		return;
+	for (uint32_t i = 0; i < t->n_others; i++) {
+		if (t->other[i].region != region)
+			continue;
+		comm_mem_free(t->other[i].actor);
+		t->other[i] = t->other[--t->n_others];
+		return;
+	}
+}
+
+/*
+ * Calls end that the stack's top is above of: the one that returns, and those that longjmp() left.  Of another stack,
+ * such as a signal handler's, nothing is known.
+ */
+static RARE void leave_calls(struct comm_trace *trace, uint64_t sp)
+{
+	struct comm_trace_thread *t = &trace->threads[trace->thread];
+
+	while (t->n_calls && t->call[t->n_calls - 1].sp < sp &&
+	       sp - t->call[t->n_calls - 1].sp < COMM_TRACE_STACK_BYTES) {
+		uint32_t left = t->region, around = t->call[--t->n_calls].around;
+
+		if (around == left)
+			continue;
+		go_to_region(t, around);
+		forget_region(trace, t, left);
+	}
+}
+
+static RARE void enter_call(struct comm_trace *trace, uint32_t function, uint64_t sp)
+{
+	struct comm_trace_thread *t = &trace->threads[trace->thread];
+	uint32_t region;
+
+	/* Two that are under way do not begin at one place. */
+	leave_calls(trace, sp + 1);
+	if (t->n_calls == COMM_TRACE_CALLS_DEEP)
+		return;
+	if (!t->call)
+		t->call = comm_mem_realloc(NULL, COMM_TRACE_CALLS_DEEP * sizeof(*t->call));
+	region = trace->begin_call(function, t->region);
+	t->call[t->n_calls++] = (struct comm_trace_call){sp, t->region};
+	if (region != t->region)
+		go_to_region(t, region);
 }
 
 static INLINE uint8_t *chunk_of(struct comm_trace *trace, const struct view *v, uint64_t addr)
@@ -299,9 +370,15 @@ static INLINE void work_off(struct comm_trace *trace, struct view *v,
 	struct comm_trace_access *access = segment->access + from, *end = segment->access + to;
 	uint32_t actor = 0;
 
+	if (UNLIKELY(segment->entered) && access < end && access->kind == COMM_TRACE_ENTER) {
+		enter_call(trace, segment->entered - 1, slot[access->base]);
+		access++;
+		v->accesses--;
+		v->n_actors = 0;
+	}
 	if (LIKELY(segment->site < v->n_actors))
 		actor = v->actor[segment->site];
-	if (UNLIKELY(!actor || segment->entered)) {
+	if (UNLIKELY(!actor)) {
 		actor = unusual_actor(trace, segment);
 		v->actor = trace->threads[trace->thread].actor;
 		v->n_actors = trace->threads[trace->thread].n_actors;
@@ -316,6 +393,10 @@ static INLINE void work_off(struct comm_trace *trace, struct view *v,
 				touch(trace, v, access, addr, actor, COMM_TRACE_READ);
 		} else if (LIKELY(kind == COMM_TRACE_WRITE)) {
 			touch(trace, v, access, addr, actor, COMM_TRACE_WRITE);
+		} else if (kind == COMM_TRACE_LEAVE) {
+			leave_calls(trace, base);
+			v->accesses--;
+			v->n_actors = 0;
 		} else if (base || !(kind & COMM_TRACE_MAYBE)) {
 			if (!v->counting)
 				kind &= ~COMM_TRACE_READ;

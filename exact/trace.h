@@ -24,6 +24,9 @@ enum comm_trace_kind {
 	COMM_TRACE_WRITE = 2,
 	COMM_TRACE_UPDATE = COMM_TRACE_READ | COMM_TRACE_WRITE, /* reads, then writes */
 	COMM_TRACE_MAYBE = 4, /* with one of the others; base 0: did not happen */
+	/* No accesses: a call that is told apart begins, the first of a segment; and a call returns.  Of the stack's top. */
+	COMM_TRACE_ENTER = 8,
+	COMM_TRACE_LEAVE = 16,
 };
 
 enum {
@@ -33,6 +36,8 @@ enum {
 	COMM_TRACE_MAX_SLOTS = 255,
 	COMM_TRACE_MAX_ACCESSES = 255,
 	COMM_TRACE_THREADS = 1 << 18,
+	COMM_TRACE_CALLS_DEEP = 64, /* a call within as many others counts for the last of these */
+	COMM_TRACE_STACK_BYTES = 16 << 20, /* what is farther away is another stack */
 };
 
 /* The address is slot[base] + offset; slot 0 is the segment's header. */
@@ -52,7 +57,8 @@ struct comm_tool_segment {
 	uint16_t n_accesses;
 	uint16_t n_slots; /* bases, and 1 for the header */
 	uint32_t n_instructions;
-	uint32_t entered;		/* 1 + index of the function to number calls of, or 0 */
+	uint32_t
+		entered; /* 1 + index of the function that begins, if its calls are told apart, or 0 */
 	struct comm_tool_segment *next; /* of the same translation */
 	const uint64_t *ip;		/* of each access, in the order of execution */
 	struct comm_trace_access access[];
@@ -68,9 +74,26 @@ static inline uint64_t comm_segment_header(const struct comm_tool_segment *segme
 	return (uintptr_t)segment | n_slots << 48 | n_accesses << 56;
 }
 
+/* By site; 0: none yet. */
+struct comm_trace_actors {
+	uint32_t region;
+	uint32_t n;
+	uint32_t *actor;
+};
+
+/* A call that a thread is in, and the region around it. */
+struct comm_trace_call {
+	uint64_t sp;
+	uint32_t around;
+};
+
 struct comm_trace_thread {
-	uint32_t *actor; /* by site; 0: none yet */
+	uint32_t *actor; /* of the region that it is in */
 	uint32_t n_actors;
+	uint32_t region;
+	uint32_t n_calls, n_others, others_capacity;
+	struct comm_trace_call *call;	 /* COMM_TRACE_CALLS_DEEP, or NULL */
+	struct comm_trace_actors *other; /* of regions that it was in */
 };
 
 struct comm_trace {
@@ -94,7 +117,11 @@ struct comm_trace {
 	uint64_t *clock_ns;
 	uint64_t phase_end; /* in instructions; UINT64_MAX: none */
 	uint64_t accesses;
-	uint32_t *calls; /* per numbered function: calls so far */
+	/* The host's: the region of a call of a function (segment->entered - 1) within another region. */
+	uint32_t (*begin_call)(uint32_t function, uint32_t around);
+	/* Whether it may be entered again once it is left. */
+	bool (*is_entered_again)(uint32_t region);
+	struct comm_trace_thread forked; /* what a child of fork() goes on in; n_calls 0: nothing */
 	/* The host's: names the object at an address that has none yet. */
 	uint32_t (*find_object)(uint64_t addr);
 	/* Called when instructions reach phase_end; moves phase_end. */

@@ -485,9 +485,10 @@ static void say_calls(const struct exact *exact)
 		return;
 	if (!run->n_calls)
 		fprintf(stderr,
-			"commd: no call of '%s' was seen: such functions were inlined, were not "
-			"built with -fsanitize=thread, or there are none\n",
-			wanted);
+			"commd: no call of '%s' was seen: such functions were inlined, %s, or "
+			"there are none\n",
+			wanted,
+			exact->native ? "were not built with -fsanitize=thread" : "have no symbol");
 	else if (run->n_later_calls)
 		fprintf(stderr,
 			"commd: the first %" PRIu64 " calls of '%s' are told apart, and %" PRIu64
@@ -602,13 +603,6 @@ static int choose(struct exact *exact, struct comm_valgrind *valgrind)
 	}
 	if (exact->native)
 		return 0;
-	if (exact->options->calls) {
-		fprintf(stderr,
-			"commd: --calls wants a program that counts by itself, which %s does not: "
-			"comm/exact.h says how to build it\n",
-			name);
-		return -EINVAL;
-	}
 	if (comm_valgrind_find(valgrind, &why))
 		return fail("no exact source", -ENOENT, why);
 	if (err)

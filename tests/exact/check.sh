@@ -68,9 +68,9 @@ exact kernel
 is "what the kernel reads for a thread" "$(edges functions ':produce$' ':\[kernel\]$')" "1 8192 8192"
 is "what the kernel writes for a thread" "$(edges functions ':\[kernel\]$' ':consume$')" "1 8192 8192"
 
-exact calls --calls=produce,consume
-is "numbered calls" "$("$dump" "$tmp/out" calls | awk -F'\t' '{sub(/^[0-9]+:/, "", $2); sub(/^[0-9]+:/, "", $3)} $2 ~ /produce#/ && $3 ~ /consume#/ {print $2, $3, $4}' | sort | tr '\n' ' ')" \
-  "produce#1 consume#1 800 produce#1 consume#2 720 produce#2 consume#2 72 produce#3 consume#2 8 "
+exact calls '--calls=[pc]*e'
+is "calls are told apart" "$("$dump" "$tmp/out" calls | awk -F'\t' '{sub(/^[0-9]+:/, "", $2); sub(/^[0-9]+:/, "", $3)} $2 ~ /^produce in/ && $3 ~ /^consume in/ {print $2, $3, $4}' | sort | tr '\n' ' ')" \
+  "produce in produce #1 consume in consume #1 800 produce in produce #1 consume in consume #2 720 produce in produce #2 consume in consume #2 72 produce in produce #3 consume in consume #2 8 "
 
 exact heap
 is "objects are allocation sites" "$("$dump" "$tmp/out" objects | awk -F'\t' '$4 ~ /make_[ab]/ && $3 ~ /consumer/ {sub(/.*\(/, "", $4); print $4, $5}' | sort | tr '\n' ' ')" \

@@ -53,7 +53,8 @@ static void name_actor(const struct comm_exact *exact, enum by by, uint32_t id, 
 			 site->source ? site->source : "?", site->line);
 		break;
 	case CALLS:
-		snprintf(out, bytes, "%" PRIu32 ":%s#%" PRIu32, tid, function->name, actor->call);
+		snprintf(out, bytes, "%" PRIu32 ":%s in %s", tid, function->name,
+			 site->region ? comm_exact_code_region_at(exact, site->region)->name : "");
 		break;
 	}
 }

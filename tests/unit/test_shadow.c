@@ -571,52 +571,83 @@ static void test_ages(void **state)
 	deinit(trace);
 }
 
-/* Each call of a numbered function is an actor of its own. */
-static void test_calls(void **state)
-{
-	struct comm_trace *trace = make_trace(8);
-	struct comm_tool_segment *enter = make_segment(1, 1, 1), *read = make_segment(2, 1, 1);
-	const uint64_t addr = 0x4000;
-	uint32_t calls = 0;
-
-	(void)state;
-	trace->calls = &calls;
-	comm_trace_add_thread(trace, 0);
-	comm_trace_run_thread(trace, 0);
-	enter->entered = 1;
-	enter->access[0] =
-		(struct comm_trace_access){.size_bytes = 8, .base = 1, .kind = COMM_TRACE_WRITE};
-	read->access[0] =
-		(struct comm_trace_access){.size_bytes = 8, .base = 1, .kind = COMM_TRACE_READ};
-	for (uint32_t i = 0; i < 3; i++) {
-		run_segment(trace, enter, &addr);
-		run_segment(trace, read, &addr);
-	}
-	comm_trace_flush(trace);
-	assert_int_equal(calls, 3);
-	/* What each call wrote, and what was read of that. */
-	assert_int_equal(comm_array_count(&trace->table.cells), 7);
-	for (uint32_t i = 1; i < 7; i++) {
-		const struct comm_tool_cell *cell = comm_table_at(&trace->table, i);
-
-		assert_int_equal(((const struct comm_tool_actor *)comm_array_at(
-					  &trace->table.actors, cell->writer))
-					 ->call,
-				 (i + 1) / 2);
-		assert_int_equal(!cell->reader, i % 2);
-		assert_int_equal(cell->bytes, 8);
-	}
-	free(enter);
-	free(read);
-	deinit(trace);
-}
-
 static uint32_t writer_of(struct comm_trace *trace, uint64_t addr)
 {
 	uint32_t writer;
 
 	comm_shadow_read(&trace->shadow, addr, 0, &writer);
 	return writer;
+}
+
+static uint32_t calls_begun, begun_within;
+
+/* Each call a region; what is around is the region before, or none. */
+static uint32_t begin_call(uint32_t function, uint32_t around)
+{
+	assert_int_equal(function, 0);
+	begun_within = around;
+	return ++calls_begun;
+}
+
+static bool is_entered_again(uint32_t region)
+{
+	return !region;
+}
+
+/* What a call does is told apart, from its entry until the stack is above it. */
+static void test_calls(void **state)
+{
+	enum { SP = 0x7000 };
+	/* The stack's top: a call begins, another one in it, which returns; on another stack one returns; and longjmp() leaves
+	 * the first. */
+	static const struct {
+		uint64_t enters, leaves;
+		uint32_t region; /* that the write is of */
+		uint32_t around; /* that the last call began in */
+	} step[] = {
+		{0, 0, 0, 0},	     {SP, 0, 1, 0},	{SP - 64, 0, 2, 1},
+		{0, SP - 56, 1, 1},  {0, SP - 8, 1, 1}, {0, SP + (32 << 20), 1, 1},
+		{0, SP + 512, 0, 1}, {SP, 0, 3, 0},	{SP, 0, 4, 0},
+		{0, SP + 8, 0, 0},
+	};
+	struct comm_trace *trace = make_trace(8);
+	struct comm_tool_segment *enter = make_segment(1, 1, 1), *leave = make_segment(1, 1, 1);
+	struct comm_tool_segment *write = make_segment(1, 1, 1);
+	const uint64_t addr = 0x4000;
+
+	(void)state;
+	calls_begun = begun_within = 0;
+	trace->begin_call = begin_call;
+	trace->is_entered_again = is_entered_again;
+	comm_trace_add_thread(trace, 0);
+	comm_trace_run_thread(trace, 0);
+	enter->entered = 1;
+	enter->access[0] = (struct comm_trace_access){.base = 1, .kind = COMM_TRACE_ENTER};
+	leave->access[0] = (struct comm_trace_access){.base = 1, .kind = COMM_TRACE_LEAVE};
+	write->access[0] =
+		(struct comm_trace_access){.size_bytes = 8, .base = 1, .kind = COMM_TRACE_WRITE};
+	for (size_t i = 0; i < sizeof(step) / sizeof(*step); i++) {
+		const struct comm_tool_actor *actor;
+
+		if (step[i].enters)
+			run_segment(trace, enter, &step[i].enters);
+		if (step[i].leaves)
+			run_segment(trace, leave, &step[i].leaves);
+		run_segment(trace, write, &addr);
+		comm_trace_flush(trace);
+		actor = comm_array_at(&trace->table.actors, writer_of(trace, addr));
+		assert_int_equal(actor->region, step[i].region);
+		assert_int_equal(begun_within, step[i].around);
+	}
+	assert_int_equal(trace->accesses, sizeof(step) / sizeof(*step));
+	assert_int_equal(trace->threads[0].n_calls, 0);
+	assert_int_equal(trace->threads[0].n_others, 0);
+	/* As many actors as regions: what is left and entered again is as it was. */
+	assert_int_equal(comm_array_count(&trace->table.actors), 1 + 5);
+	free(enter);
+	free(leave);
+	free(write);
+	deinit(trace);
 }
 
 /* A fault in the third of four accesses, before and after an exit behind the first. */

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "call.h"
+
+#include <stdint.h>
+
+#include "array.h"
+#include "memory.h"
+#include "text.h"
+
+#include "pub_tool_debuginfo.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_libcprint.h"
+
+enum {
+	FUNCTIONS_MAX = 1 << 15,
+	REGION_BYTES = 64, /* as much of a region's name as results have, and a NUL */
+	NAME_BYTES = REGION_BYTES - sizeof(", later calls") + 1,
+	HEAD_BYTES = 4096,
+};
+
+struct wanted {
+	const HChar *name, *later; /* as regions are called */
+	UInt calls;		   /* that have a number */
+};
+
+static const HChar *pattern;
+static struct comm_array functions, regions;
+/* On memory that all processes share. */
+static struct {
+	ULong numbered, later;
+} * count;
+
+static UInt add_region(UInt parent, const HChar *name, Bool is_later)
+{
+	UInt id;
+
+	if (comm_array_count(&regions) == COMM_CALL_REGIONS_MAX)
+		return COMM_CALL_REGION_OTHER;
+	id = comm_array_add(&regions, 1);
+	*(struct comm_call_region *)comm_array_at(&regions, id) =
+		(struct comm_call_region){parent, name, is_later};
+	return id;
+}
+
+void comm_calls_init(const HChar *wanted)
+{
+	pattern = wanted;
+	if (!pattern)
+		return;
+	comm_array_init(&functions, sizeof(struct wanted), FUNCTIONS_MAX);
+	comm_array_init(&regions, sizeof(struct comm_call_region), COMM_CALL_REGIONS_MAX);
+	count = comm_mem_map_shared(sizeof(*count));
+	add_region(COMM_CALL_REGION_NONE, "", False);
+	add_region(COMM_CALL_REGION_NONE, "(other)", True);
+}
+
+Bool comm_calls_wanted(void)
+{
+	return pattern != NULL;
+}
+
+/* Of "[a-z]" or "[!a-z]", from behind its first bracket; *ret_end is behind its last one, NULL: it has none. */
+static Bool is_in_set(const HChar *set, HChar c, const HChar **ret_end)
+{
+	Bool is_not = *set == '!' || *set == '^', found = False;
+	const HChar *at = set + is_not;
+
+	*ret_end = NULL;
+	do {
+		HChar from = *at, to = from;
+
+		if (!from)
+			return False;
+		if (at[1] == '-' && at[2] && at[2] != ']') {
+			to = at[2];
+			at += 2;
+		}
+		at++;
+		found |= from <= c && c <= to;
+	} while (*at != ']');
+	*ret_end = at + 1;
+	return found != is_not;
+}
+
+/* As fnmatch(3), of which there is none here. */
+static Bool matches(const HChar *p, const HChar *name)
+{
+	const HChar *star = NULL, *from = NULL, *end;
+
+	while (*name) {
+		if (*p == '*') {
+			star = ++p;
+			from = name;
+			continue;
+		}
+		if (*p == '[' && is_in_set(p + 1, *name, &end)) {
+			p = end;
+			name++;
+			continue;
+		}
+		if (*p == '\\' && p[1] && p[1] == *name) {
+			p += 2;
+			name++;
+			continue;
+		}
+		if (*p && *p != '[' && *p != '\\' && (*p == '?' || *p == *name)) {
+			p++;
+			name++;
+			continue;
+		}
+		if (!star)
+			return False;
+		/* One letter more for the star that came last. */
+		p = star;
+		name = ++from;
+	}
+	while (*p == '*')
+		p++;
+	return !*p;
+}
+
+/* The whole name, or that before the parameters or what a compiler adds to it (".constprop.0"). */
+static Bool is_wanted(const HChar *name)
+{
+	static HChar head[HEAD_BYTES];
+	UInt n = 0;
+
+	if (matches(pattern, name))
+		return True;
+	while (n < sizeof(head) - 1 && name[n] && name[n] != '(' && name[n] != '.') {
+		head[n] = name[n];
+		n++;
+	}
+	head[n] = 0;
+	return matches(pattern, head);
+}
+
+UInt comm_calls_function(Addr ip)
+{
+	HChar short_name[NAME_BYTES], later[REGION_BYTES];
+	struct wanted *wanted;
+	const HChar *name;
+	UInt id;
+
+	if (!pattern || !VG_(get_fnname_if_entry)(VG_(current_DiEpoch)(), ip, &name) ||
+	    !is_wanted(name))
+		return 0;
+	VG_(strlcpy)(short_name, name, sizeof(short_name));
+	/* Cut off, and seen to be. */
+	if (VG_(strlen)(name) >= sizeof(short_name))
+		VG_(strcpy)(short_name + sizeof(short_name) - 4, "...");
+	for (id = 0; id < comm_array_count(&functions); id++) {
+		wanted = comm_array_at(&functions, id);
+		if (wanted->name && VG_STREQ(wanted->name, short_name))
+			return id + 1;
+	}
+	if (id == FUNCTIONS_MAX)
+		return 0;
+	id = comm_array_add(&functions, 1);
+	wanted = comm_array_at(&functions, id);
+	VG_(snprintf)(later, sizeof(later), "%s, later calls", short_name);
+	wanted->later = comm_text_keep(later);
+	wanted->name = comm_text_keep(short_name);
+	return id + 1;
+}
+
+/* One that stands around already is entered again: recursion makes no more of them. */
+static UInt later_region(const struct wanted *wanted, UInt around)
+{
+	const struct comm_call_region *region;
+
+	for (UInt id = around; id > COMM_CALL_REGION_OTHER; id = region->parent) {
+		region = comm_array_at(&regions, id);
+		if (region->name == wanted->later)
+			return id;
+	}
+	for (UInt id = comm_array_count(&regions); id-- > COMM_CALL_REGION_OTHER + 1;) {
+		region = comm_array_at(&regions, id);
+		if (region->parent == around && region->name == wanted->later)
+			return id;
+	}
+	return add_region(around, wanted->later, True);
+}
+
+UInt comm_calls_begin(UInt function, UInt around)
+{
+	struct wanted *wanted = comm_array_at(&functions, function);
+	ULong n = __atomic_load_n(&count->numbered, __ATOMIC_RELAXED);
+	HChar name[REGION_BYTES];
+
+	if (n < COMM_CALLS_MAX)
+		n = __atomic_fetch_add(&count->numbered, 1, __ATOMIC_RELAXED);
+	if (n >= COMM_CALLS_MAX) {
+		__atomic_fetch_add(&count->later, 1, __ATOMIC_RELAXED);
+		return later_region(wanted, around);
+	}
+	VG_(snprintf)
+	(name, sizeof(name), "%s #%u", wanted->name,
+	 __atomic_add_fetch(&wanted->calls, 1, __ATOMIC_RELAXED));
+	return add_region(around, comm_text_keep(name), False);
+}
+
+void comm_calls_count(uint64_t *ret_numbered, uint64_t *ret_later)
+{
+	ULong n = __atomic_load_n(&count->numbered, __ATOMIC_RELAXED);
+
+	*ret_numbered = n < COMM_CALLS_MAX ? n : COMM_CALLS_MAX;
+	*ret_later = __atomic_load_n(&count->later, __ATOMIC_RELAXED);
+}
+
+UInt comm_call_region_count(void)
+{
+	return pattern ? comm_array_count(&regions) : 0;
+}
+
+const struct comm_call_region *comm_call_region_get(UInt id)
+{
+	return comm_array_at(&regions, id);
+}
