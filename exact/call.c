@@ -5,11 +5,15 @@
 
 #include "array.h"
 #include "memory.h"
+#include "site.h"
 #include "text.h"
+#include "trace.h"
 
 #include "pub_tool_debuginfo.h"
+#include "pub_tool_hashtable.h"
 #include "pub_tool_libcbase.h"
 #include "pub_tool_libcprint.h"
+#include "pub_tool_mallocfree.h"
 
 enum {
 	FUNCTIONS_MAX = 1 << 15,
@@ -24,7 +28,9 @@ struct wanted {
 };
 
 static const HChar *pattern;
-static struct comm_array functions, regions;
+static struct comm_array functions, regions, paths;
+static UInt n_callers; /* 0: nobody asked */
+static VgHashTable *known_paths;
 /* On memory that all processes share. */
 static struct {
 	ULong numbered, later;
@@ -42,9 +48,20 @@ static UInt add_region(UInt parent, const HChar *name, Bool is_later)
 	return id;
 }
 
-void comm_calls_init(const HChar *wanted)
+struct known {
+	VgHashNode node; /* key: parent and function */
+	UInt id;
+};
+
+void comm_calls_init(const HChar *wanted, UInt callers)
 {
 	pattern = wanted;
+	n_callers = callers;
+	if (n_callers) {
+		comm_array_init(&paths, sizeof(struct comm_call_path), COMM_CALL_PATHS_MAX);
+		comm_array_add(&paths, COMM_CALL_PATH_FIRST);
+		known_paths = VG_(HT_construct)("comm.known_paths");
+	}
 	if (!pattern)
 		return;
 	comm_array_init(&functions, sizeof(struct wanted), FUNCTIONS_MAX);
@@ -56,7 +73,7 @@ void comm_calls_init(const HChar *wanted)
 
 Bool comm_calls_wanted(void)
 {
-	return pattern != NULL;
+	return pattern || n_callers;
 }
 
 /* Of "[a-z]" or "[!a-z]", from behind its first bracket; *ret_end is behind its last one, NULL: it has none. */
@@ -142,8 +159,11 @@ UInt comm_calls_function(Addr ip)
 	const HChar *name;
 	UInt id;
 
-	if (!pattern || !VG_(get_fnname_if_entry)(VG_(current_DiEpoch)(), ip, &name) ||
-	    !is_wanted(name))
+	if (!comm_calls_wanted() || !VG_(get_fnname_if_entry)(VG_(current_DiEpoch)(), ip, &name))
+		return 0;
+	if (n_callers)
+		return comm_site_function(ip) + 1;
+	if (!is_wanted(name))
 		return 0;
 	VG_(strlcpy)(short_name, name, sizeof(short_name));
 	/* Cut off, and seen to be. */
@@ -182,7 +202,7 @@ static UInt later_region(const struct wanted *wanted, UInt around)
 	return add_region(around, wanted->later, True);
 }
 
-UInt comm_calls_begin(UInt function, UInt around)
+static UInt numbered_call(UInt function, UInt around)
 {
 	struct wanted *wanted = comm_array_at(&functions, function);
 	ULong n = __atomic_load_n(&count->numbered, __ATOMIC_RELAXED);
@@ -198,6 +218,60 @@ UInt comm_calls_begin(UInt function, UInt around)
 	(name, sizeof(name), "%s #%u", wanted->name,
 	 __atomic_add_fetch(&wanted->calls, 1, __ATOMIC_RELAXED));
 	return add_region(around, comm_text_keep(name), False);
+}
+
+static UInt path_within(UInt parent, UInt function)
+{
+	UWord key = (UWord)parent << 32 | function;
+	struct known *known = VG_(HT_lookup)(known_paths, key);
+
+	if (known)
+		return known->id;
+	if (comm_array_count(&paths) == COMM_CALL_PATHS_MAX)
+		return COMM_CALL_PATH_UNKNOWN;
+	known = VG_(malloc)("comm.known_path", sizeof(*known));
+	*known = (struct known){{NULL, key}, comm_array_add(&paths, 1)};
+	*(struct comm_call_path *)comm_array_at(&paths, known->id) =
+		(struct comm_call_path){parent, function};
+	VG_(HT_add_node)(known_paths, known);
+	return known->id;
+}
+
+/* Of callers beyond those that were asked for nobody knows. */
+static UInt path_of(const struct comm_trace_call *call, UInt n)
+{
+	UInt path = COMM_CALL_PATH_UNKNOWN;
+
+	if (n == 1)
+		return path_within(COMM_CALL_PATH_OUTERMOST, call->function);
+	if (n <= n_callers + 1)
+		return path_within(call[n - 1].around, call[n - 1].function);
+	for (UInt i = n - n_callers - 1; i < n; i++)
+		path = path_within(path, call[i].function);
+	return path;
+}
+
+Bool comm_calls_again(UInt region)
+{
+	return n_callers || region <= COMM_CALL_REGION_OTHER ||
+	       comm_call_region_get(region)->is_later;
+}
+
+UInt comm_calls_begin(const struct comm_trace_call *call, UInt n_calls)
+{
+	if (n_callers)
+		return path_of(call, n_calls);
+	return numbered_call(call[n_calls - 1].function, call[n_calls - 1].around);
+}
+
+UInt comm_call_path_count(void)
+{
+	return n_callers ? comm_array_count(&paths) : 0;
+}
+
+const struct comm_call_path *comm_call_path_get(UInt id)
+{
+	return comm_array_at(&paths, id);
 }
 
 void comm_calls_count(uint64_t *ret_numbered, uint64_t *ret_later)

@@ -5,6 +5,8 @@
  * they begin, over all threads and processes that came from one by fork().  COMM_CALLS_MAX are told apart; what
  * begins later is the region "produce, later calls".
  *
+ * Or all calls are followed (--callers): a region then is a path of calls, a function within another region.
+ *
  * Which calls are under way in a thread is trace.h's to know.
  */
 #ifndef COMM_EXACT_CALL_H
@@ -14,13 +16,25 @@
 
 #include "pub_tool_basics.h"
 
+struct comm_trace_call;
+
 enum {
 	COMM_CALLS_MAX = 4096,
 	COMM_CALL_REGIONS_MAX = 1 << 14,
+	COMM_CALLS_DEEP = 64, /* a call within as many others counts for the last of these */
+	COMM_CALL_PATHS_MAX = 1 << 16,
+	COMM_CALL_PATHS_DEEP = 1 << 16,
 };
 
 /* Regions: none, and one for which there was no room. */
 enum { COMM_CALL_REGION_NONE, COMM_CALL_REGION_OTHER };
+
+/* Paths: nobody knows who called, and nobody did. */
+enum { COMM_CALL_PATH_UNKNOWN, COMM_CALL_PATH_OUTERMOST, COMM_CALL_PATH_FIRST };
+
+struct comm_call_path {
+	UInt parent, function;
+};
 
 struct comm_call_region {
 	UInt parent; /* the region around it */
@@ -28,17 +42,22 @@ struct comm_call_region {
 	Bool is_later; /* of more than one call */
 };
 
-/* pattern NULL: nobody asked. */
-void comm_calls_init(const HChar *pattern);
+/* pattern NULL: nobody asked.  callers: follow all calls, and tell as many callers of each; 0: nobody asked. */
+void comm_calls_init(const HChar *pattern, UInt callers);
 Bool comm_calls_wanted(void);
 /* 1 + the index of the function that was asked for and starts at ip, or 0. */
 UInt comm_calls_function(Addr ip);
-/* The region of a call of that index that begins within another one. */
-UInt comm_calls_begin(UInt function, UInt around);
+/* The region of the last of n calls that are under way. */
+UInt comm_calls_begin(const struct comm_trace_call *call, UInt n);
+/* Whether it may be entered once more. */
+Bool comm_calls_again(UInt region);
 /* How many there were so far: of regions of their own, and others. */
 void comm_calls_count(uint64_t *ret_numbered, uint64_t *ret_later);
 
 UInt comm_call_region_count(void);
 const struct comm_call_region *comm_call_region_get(UInt id);
+/* 0: nobody asked for callers. */
+UInt comm_call_path_count(void);
+const struct comm_call_path *comm_call_path_get(UInt id);
 
 #endif

@@ -58,6 +58,8 @@ enum comm_exact_kind {
 	COMM_EXACT_CLOCK, /* a uint64_t: nanoseconds of the run by which ages are counted; there with ages */
 	COMM_EXACT_LINK, /* the program's file in COMM_EXACT_MAPS was started by a link to it */
 	COMM_EXACT_INSTRUCTIONS, /* of the phase whose record came last; none at all: not counted */
+	COMM_EXACT_PATHS,	 /* ids count up over all records, from 0 */
+	COMM_EXACT_CALLED,
 };
 
 /*
@@ -124,6 +126,16 @@ struct comm_exact_file_region {
 /* A site stands for code in a region alone; the same code elsewhere is another site. */
 struct comm_exact_file_within {
 	uint32_t site, region;
+};
+
+/* A function that is under way, and the path that it was called in, which comes before.  Path 0: nobody knows, 1: nobody called. */
+struct comm_exact_file_path {
+	uint32_t parent, function;
+};
+
+/* A site stands for code whose function was called in that path; the same code elsewhere is another site. */
+struct comm_exact_file_called {
+	uint32_t site, path;
 };
 
 /* How many calls have regions of their own, and how many came after these. */
@@ -207,6 +219,8 @@ _Static_assert(sizeof(struct comm_exact_file_function) == 24, "file format");
 _Static_assert(sizeof(struct comm_exact_file_site) == 24, "file format");
 _Static_assert(sizeof(struct comm_exact_file_region) == 16, "file format");
 _Static_assert(sizeof(struct comm_exact_file_within) == 8, "file format");
+_Static_assert(sizeof(struct comm_exact_file_path) == 8, "file format");
+_Static_assert(sizeof(struct comm_exact_file_called) == 8, "file format");
 _Static_assert(sizeof(struct comm_exact_file_calls) == 16, "file format");
 _Static_assert(sizeof(struct comm_exact_file_code) == 24, "file format");
 _Static_assert(sizeof(struct comm_exact_file_object) == 48, "file format");

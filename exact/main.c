@@ -59,7 +59,7 @@ static struct {
 	uint64_t since_ns;	   /* when the last one of them came to wait */
 } * pauses;
 
-static Int granularity_bytes = 8;
+static Int granularity_bytes = 8, callers;
 static Long phase_instructions;
 static Bool by_line, start_counting = True, objects = True, kernel_reads = True;
 static const HChar *calls, *out_path = "commexact.out.%p";
@@ -74,6 +74,7 @@ static Bool option(const HChar *arg)
 		if (!*out_path)
 			VG_(fmsg_bad_option)(arg, "--exact-out wants the name of a file\n");
 	} else if (VG_STR_CLO(arg, "--calls", calls)) {
+	} else if (VG_BINT_CLO(arg, "--callers", callers, 1, 16)) {
 	} else if (VG_BOOL_CLO(arg, "--lines", by_line)) {
 	} else if (VG_BOOL_CLO(arg, "--objects", objects)) {
 	} else if (VG_BOOL_CLO(arg, "--kernel-reads", kernel_reads)) {
@@ -94,6 +95,7 @@ static void usage(void)
 	 "    --objects=no|yes          tell data objects apart [yes]\n"
 	 "    --lines=no|yes            tell source lines apart, not only functions [no]\n"
 	 "    --calls=FN                each call of FN, a name or a pattern, is a region\n"
+	 "    --callers=N               in place of that: tell N callers of each function\n"
 	 "    --phase-instructions=N    begin a new phase every N instructions\n"
 	 "    --start=no|yes            count from the beginning, or from a marker [yes]\n"
 	 "    --kernel-reads=no|yes     count what system calls read [yes]\n"
@@ -364,7 +366,7 @@ static void forked(ThreadId tid)
 
 static bool is_entered_again(uint32_t region)
 {
-	return comm_call_region_get(region)->is_later || !region;
+	return comm_calls_again(region);
 }
 
 static void after_options(void)
@@ -387,11 +389,12 @@ static void after_options(void)
 	if (phase_instructions)
 		trace.phase_end = phase_instructions;
 	comm_site_init(by_line);
-	comm_calls_init(calls);
+	comm_calls_init(calls, callers);
 	trace.begin_call = comm_calls_begin;
 	trace.is_entered_again = is_entered_again;
+	trace.calls_deep = callers ? COMM_CALL_PATHS_DEEP : COMM_CALLS_DEEP;
 	/* Where a call begins and returns the stack's top has to be known. */
-	if (calls)
+	if (calls || callers)
 		VG_(clo_vex_control).iropt_register_updates_default = VG_(clo_px_file_backed) =
 			VexRegUpdAllregsAtEachInsn;
 	comm_object_init(&trace.shadow);

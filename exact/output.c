@@ -388,10 +388,28 @@ static void put_code(void)
 	for (UInt i = 0; i < n_sites; i++)
 		put_site(i, i);
 	for (UInt i = 0; i < n_within; i++) {
+		/* The same for both: a site, and a region or a path. */
 		struct comm_exact_file_within within = {n_sites + i, within_at(i)->region};
 
 		put_site(within.site, within_at(i)->site);
-		record(COMM_EXACT_WITHIN, &within, sizeof(within), NULL, 0, NULL, 0);
+		record(comm_call_path_count() ? COMM_EXACT_CALLED : COMM_EXACT_WITHIN, &within,
+		       sizeof(within), NULL, 0, NULL, 0);
+	}
+}
+
+static void put_paths(void)
+{
+	UInt n = comm_call_path_count();
+
+	for (UInt i = 0; i < n; i++) {
+		const struct comm_call_path *p = comm_call_path_get(i);
+		struct comm_exact_file_path one = {p->parent, p->function};
+		UInt left = n - i;
+
+		if (i % EDGES_PER_RECORD == 0)
+			begin(COMM_EXACT_PATHS,
+			      (left < EDGES_PER_RECORD ? left : EDGES_PER_RECORD) * sizeof(one));
+		put(&one, sizeof(one));
 	}
 }
 
@@ -399,7 +417,7 @@ static void put_regions(void)
 {
 	struct comm_exact_file_calls count;
 
-	if (!comm_calls_wanted())
+	if (!comm_call_region_count())
 		return;
 	for (UInt i = 0; i < comm_call_region_count(); i++) {
 		const struct comm_call_region *r = comm_call_region_get(i);
@@ -434,11 +452,16 @@ static void put_objects(void)
 /* A site stands for code in a region alone: the same code elsewhere is another site, behind all others. */
 static UInt site_within(UInt site, UInt region)
 {
-	UWord key = (UWord)region << 32 | site;
 	struct within *found;
+	UWord key;
 
+	/* A path ends with the function itself, unless that has no symbol: who called it is what is around. */
+	if (region && comm_call_path_count() &&
+	    comm_call_path_get(region)->function == comm_site_get(site)->function)
+		region = comm_call_path_get(region)->parent;
 	if (!region)
 		return site;
+	key = (UWord)region << 32 | site;
 	if (!known_within) {
 		known_within = VG_(HT_construct)("comm.known_within");
 		all_within =
@@ -498,6 +521,7 @@ void comm_output_finish(void)
 	put_threads();
 	put_code();
 	put_regions();
+	put_paths();
 	put_objects();
 	put_clock();
 	end = (struct comm_exact_file_end){.edges = n_edges,

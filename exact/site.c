@@ -93,7 +93,7 @@ static ULong cut_offset(HChar *name)
 	return offset;
 }
 
-static UInt function_at(Addr ip)
+UInt comm_site_function(Addr ip)
 {
 	static HChar name[NAME_BYTES], module[NAME_BYTES];
 	DiEpoch epoch = VG_(current_DiEpoch)();
@@ -138,7 +138,7 @@ static UInt function_at(Addr ip)
 
 UInt comm_site_at(Addr ip)
 {
-	UInt id = function_at(ip), line = 0;
+	UInt id = comm_site_function(ip), line = 0;
 	struct comm_vg_function *function = comm_array_at(&functions, id);
 	const HChar *file = NULL, *dir;
 	DiEpoch epoch = VG_(current_DiEpoch)();

@@ -27,6 +27,7 @@ struct comm_vg_site {
 void comm_site_init(Bool by_line);
 Bool comm_site_by_line(void);
 UInt comm_site_at(Addr ip);
+UInt comm_site_function(Addr ip);
 /* The ids of pseudo-functions that stand for no code of the target. */
 UInt comm_site_add_pseudo(const HChar *name);
 

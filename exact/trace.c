@@ -37,6 +37,7 @@ void comm_trace_add_thread(struct comm_trace *trace, uint32_t number)
 		t->region = trace->forked.region;
 		t->n_calls = trace->forked.n_calls;
 		t->call = trace->forked.call;
+		t->calls_capacity = trace->forked.calls_capacity;
 		trace->forked = (struct comm_trace_thread){0};
 	}
 }
@@ -179,36 +180,41 @@ static RARE uint32_t unusual_actor(struct comm_trace *trace,
 	return comm_trace_actor(trace, trace->thread, segment->site);
 }
 
+static struct comm_trace_actors *actors_of(struct comm_trace_thread *t, uint32_t region)
+{
+	uint32_t n = t->n_others ? t->n_others : 16;
+
+	while (n <= region)
+		n *= 2;
+	if (n > t->n_others) {
+		t->other = comm_mem_realloc(t->other, n * sizeof(*t->other));
+		__builtin_memset(t->other + t->n_others, 0, (n - t->n_others) * sizeof(*t->other));
+		t->n_others = n;
+	}
+	return &t->other[region];
+}
+
 /* Puts the actors of the region that the thread is in away, and takes those of another one. */
 static void go_to_region(struct comm_trace_thread *t, uint32_t region)
 {
-	struct comm_trace_actors old = {t->region, t->n_actors, t->actor};
-	uint32_t i;
+	struct comm_trace_actors *actors;
 
-	for (i = 0; i < t->n_others && t->other[i].region != region; i++)
-		;
+	*actors_of(t, t->region) = (struct comm_trace_actors){t->n_actors, t->actor};
+	actors = actors_of(t, region);
 	t->region = region;
-	t->actor = i < t->n_others ? t->other[i].actor : NULL;
-	t->n_actors = i < t->n_others ? t->other[i].n : 0;
-	if (i == t->n_others && t->n_others++ == t->others_capacity) {
-		t->others_capacity = t->others_capacity ? 2 * t->others_capacity : 16;
-		t->other = comm_mem_realloc(t->other, t->others_capacity * sizeof(*t->other));
-	}
-	t->other[i] = old;
+	t->actor = actors->actor;
+	t->n_actors = actors->n;
 }
 
 /* Those of a call that is over are not asked for again. */
 static void forget_region(struct comm_trace *trace, struct comm_trace_thread *t, uint32_t region)
 {
+	struct comm_trace_actors *actors = actors_of(t, region);
+
 	if (trace->is_entered_again(region))
 		return;
-	for (uint32_t i = 0; i < t->n_others; i++) {
-		if (t->other[i].region != region)
-			continue;
-		comm_mem_free(t->other[i].actor);
-		t->other[i] = t->other[--t->n_others];
-		return;
-	}
+	comm_mem_free(actors->actor);
+	*actors = (struct comm_trace_actors){0};
 }
 
 /*
@@ -237,12 +243,14 @@ static RARE void enter_call(struct comm_trace *trace, uint32_t function, uint64_
 
 	/* Two that are under way do not begin at one place. */
 	leave_calls(trace, sp + 1);
-	if (t->n_calls == COMM_TRACE_CALLS_DEEP)
+	if (t->n_calls == trace->calls_deep)
 		return;
-	if (!t->call)
-		t->call = comm_mem_realloc(NULL, COMM_TRACE_CALLS_DEEP * sizeof(*t->call));
-	region = trace->begin_call(function, t->region);
-	t->call[t->n_calls++] = (struct comm_trace_call){sp, t->region};
+	if (t->n_calls == t->calls_capacity) {
+		t->calls_capacity = t->calls_capacity ? 2 * t->calls_capacity : 16;
+		t->call = comm_mem_realloc(t->call, t->calls_capacity * sizeof(*t->call));
+	}
+	t->call[t->n_calls++] = (struct comm_trace_call){sp, t->region, function};
+	region = trace->begin_call(t->call, t->n_calls);
 	if (region != t->region)
 		go_to_region(t, region);
 }

@@ -36,7 +36,6 @@ enum {
 	COMM_TRACE_MAX_SLOTS = 255,
 	COMM_TRACE_MAX_ACCESSES = 255,
 	COMM_TRACE_THREADS = 1 << 18,
-	COMM_TRACE_CALLS_DEEP = 64, /* a call within as many others counts for the last of these */
 	COMM_TRACE_STACK_BYTES = 16 << 20, /* what is farther away is another stack */
 };
 
@@ -76,7 +75,6 @@ static inline uint64_t comm_segment_header(const struct comm_tool_segment *segme
 
 /* By site; 0: none yet. */
 struct comm_trace_actors {
-	uint32_t region;
 	uint32_t n;
 	uint32_t *actor;
 };
@@ -85,15 +83,16 @@ struct comm_trace_actors {
 struct comm_trace_call {
 	uint64_t sp;
 	uint32_t around;
+	uint32_t function; /* segment->entered - 1 */
 };
 
 struct comm_trace_thread {
 	uint32_t *actor; /* of the region that it is in */
 	uint32_t n_actors;
 	uint32_t region;
-	uint32_t n_calls, n_others, others_capacity;
-	struct comm_trace_call *call;	 /* COMM_TRACE_CALLS_DEEP, or NULL */
-	struct comm_trace_actors *other; /* of regions that it was in */
+	uint32_t n_calls, calls_capacity, n_others;
+	struct comm_trace_call *call;
+	struct comm_trace_actors *other; /* by region, of those that it is not in */
 };
 
 struct comm_trace {
@@ -117,8 +116,9 @@ struct comm_trace {
 	uint64_t *clock_ns;
 	uint64_t phase_end; /* in instructions; UINT64_MAX: none */
 	uint64_t accesses;
-	/* The host's: the region of a call of a function (segment->entered - 1) within another region. */
-	uint32_t (*begin_call)(uint32_t function, uint32_t around);
+	/* The host's: the region of the last of n calls that are under way. */
+	uint32_t (*begin_call)(const struct comm_trace_call *call, uint32_t n);
+	uint32_t calls_deep; /* a call within as many others counts for the last of these */
 	/* Whether it may be entered again once it is left. */
 	bool (*is_entered_again)(uint32_t region);
 	struct comm_trace_thread forked; /* what a child of fork() goes on in; n_calls 0: nothing */

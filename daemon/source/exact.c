@@ -233,6 +233,11 @@ static const struct comm_object *object_at(const void *ctx, uint32_t id)
 			    : comm_exact_object_at(exact->result, id);
 }
 
+static const struct comm_call *call_at(const void *ctx, uint32_t id)
+{
+	return comm_exact_path_at(((const struct exact *)ctx)->result, id);
+}
+
 static const struct comm_code_region *region_at(const void *ctx, uint32_t id)
 {
 	return comm_exact_code_region_at(((const struct exact *)ctx)->result, id);
@@ -359,6 +364,8 @@ static int store_phase(struct exact *exact, uint32_t index)
 		.site_at = site_at,
 		.object_at = object_at,
 		.region_at = region_at,
+		.n_calls = run->n_paths,
+		.call_at = call_at,
 	};
 	struct comm_slice_info info = {
 		.start_ns = when.start_ns,
@@ -601,8 +608,19 @@ static int choose(struct exact *exact, struct comm_valgrind *valgrind)
 			name);
 		return -EINVAL;
 	}
+	if (exact->native && exact->options->callers) {
+		fprintf(stderr,
+			"commd: --callers goes with Valgrind: %s counts by itself, and follows no "
+			"calls\n",
+			name);
+		return -EINVAL;
+	}
 	if (exact->native)
 		return 0;
+	if (exact->options->callers && exact->options->calls) {
+		fprintf(stderr, "commd: under Valgrind either --calls or --callers\n");
+		return -EINVAL;
+	}
 	if (comm_valgrind_find(valgrind, &why))
 		return fail("no exact source", -ENOENT, why);
 	if (err)

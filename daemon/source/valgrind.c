@@ -14,7 +14,7 @@
 #define TOOL "commexact-amd64-linux"
 
 enum {
-	OWN_ARGS = 11, /* most arguments before the command */
+	OWN_ARGS = 12, /* most arguments before the command */
 };
 
 static bool has_tool(const char *directory)
@@ -79,7 +79,8 @@ static char *out_option(const char *path)
 int comm_valgrind_start(const struct comm_valgrind *valgrind, const struct comm_options *options,
 			const char *out_path, const sigset_t *signals, pid_t *ret, char **err)
 {
-	char *out = NULL, *granularity = NULL, *phase = NULL, *calls = NULL, **argv = NULL;
+	char *out = NULL, *granularity = NULL, *phase = NULL, *calls = NULL, *callers = NULL,
+	     **argv = NULL;
 	size_t n_command = 0, n = 0;
 	int rc;
 
@@ -105,6 +106,11 @@ int comm_valgrind_start(const struct comm_valgrind *valgrind, const struct comm_
 		rc = comm_source_fail(err, -ENOMEM, "out of memory");
 		goto out;
 	}
+	if (options->callers && asprintf(&callers, "--callers=%u", options->callers) < 0) {
+		callers = NULL;
+		rc = comm_source_fail(err, -ENOMEM, "out of memory");
+		goto out;
+	}
 	argv[n++] = (char *)valgrind->program;
 	/* A user's settings for Valgrind ($VALGRIND_OPTS, .valgrindrc) must not reach this tool. */
 	argv[n++] = (char *)"--command-line-only=yes";
@@ -116,6 +122,8 @@ int comm_valgrind_start(const struct comm_valgrind *valgrind, const struct comm_
 	argv[n++] = (char *)"--lines=yes";
 	argv[n++] = granularity;
 	argv[n++] = out;
+	if (callers)
+		argv[n++] = callers;
 	if (calls)
 		argv[n++] = calls;
 	if (phase)
@@ -132,5 +140,6 @@ out:
 	free(granularity);
 	free(phase);
 	free(calls);
+	free(callers);
 	return rc;
 }

@@ -14,6 +14,7 @@ struct comm_exact {
 	struct comm_site *site;
 	struct comm_object *object;
 	struct comm_code_region *region;
+	struct comm_call *path;
 	struct comm_exact_heap *heap;
 	struct comm_exact_code *code;
 	char *maps;

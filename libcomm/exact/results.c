@@ -14,7 +14,7 @@
 #include "text.h"
 
 enum {
-	KINDS = COMM_EXACT_INSTRUCTIONS + 1,
+	KINDS = COMM_EXACT_CALLED + 1,
 };
 
 #define MAX_FILE_BYTES ((uint64_t)4 << 30)
@@ -25,7 +25,7 @@ struct input {
 	size_t bytes;
 	size_t first_record;
 	uint32_t count[KINDS]; /* records */
-	size_t n_actors, n_edges, n_writes, n_executed, text_bytes;
+	size_t n_actors, n_edges, n_writes, n_executed, n_paths, text_bytes;
 	size_t untold; /* edges of the record before */
 	uint64_t edges_promised;
 };
@@ -75,6 +75,7 @@ static const size_t fixed_bytes[KINDS] = {
 	[COMM_EXACT_REGION] = sizeof(struct comm_exact_file_region),
 	[COMM_EXACT_WITHIN] = sizeof(struct comm_exact_file_within),
 	[COMM_EXACT_FRAMES] = sizeof(uint64_t),
+	[COMM_EXACT_CALLED] = sizeof(struct comm_exact_file_called),
 	[COMM_EXACT_CODE] = sizeof(struct comm_exact_file_code),
 	[COMM_EXACT_CLOCK] = sizeof(uint64_t),
 	[COMM_EXACT_CALLS] = sizeof(struct comm_exact_file_calls),
@@ -116,6 +117,11 @@ static int survey_record(struct input *in, const struct result_record *r)
 		    !in->count[COMM_EXACT_PHASE])
 			return -EBADMSG;
 		in->n_executed += r->bytes / sizeof(struct comm_exact_file_instructions);
+		break;
+	case COMM_EXACT_PATHS:
+		if (r->bytes % sizeof(struct comm_exact_file_path))
+			return -EBADMSG;
+		in->n_paths += r->bytes / sizeof(struct comm_exact_file_path);
 		break;
 	case COMM_EXACT_MAPS:
 		if (in->count[COMM_EXACT_MAPS] > 1)
@@ -238,7 +244,8 @@ static int load_site(struct comm_exact *exact, const struct result_record *r, ui
 					       .source = *source ? source : NULL,
 					       .line = f.line,
 					       .offset = f.offset,
-					       .region = exact->site[f.id].region};
+					       .region = exact->site[f.id].region,
+					       .caller = exact->site[f.id].caller};
 	return 0;
 }
 
@@ -269,6 +276,33 @@ static int load_within(struct comm_exact *exact, const struct result_record *r)
 }
 
 /* Likewise. */
+static int load_called(struct comm_exact *exact, const struct result_record *r)
+{
+	struct comm_exact_file_called f;
+
+	memcpy(&f, r->payload, sizeof(f));
+	if (f.site >= exact->run.n_sites || f.path >= exact->run.n_paths)
+		return -EBADMSG;
+	exact->site[f.site].caller = f.path;
+	return 0;
+}
+
+/* What a path is within comes before it, so none goes round. */
+static int load_paths(struct comm_exact *exact, const struct result_record *r, size_t *n)
+{
+	struct comm_exact_file_path f;
+
+	for (size_t i = 0; i < r->bytes / sizeof(f); i++) {
+		memcpy(&f, r->payload + i * sizeof(f), sizeof(f));
+		if (*n > COMM_CALL_OUTERMOST &&
+		    (f.parent >= *n || f.function >= exact->run.n_functions))
+			return -EBADMSG;
+		exact->path[(*n)++] = (struct comm_call){f.parent, f.function};
+	}
+	return 0;
+}
+
+/* Of a site that may come after this record. */
 static int load_code(struct comm_exact *exact, const struct result_record *r)
 {
 	struct comm_exact_file_code f;
@@ -433,7 +467,7 @@ static int load(struct comm_exact *exact, const struct input *in)
 	struct comm_exact_file_calls calls;
 	struct comm_exact_file_end end;
 	const uint8_t *text;
-	size_t at = in->first_record, n_actors = 0;
+	size_t at = in->first_record, n_actors = 0, n_paths = 0;
 	uint32_t n_phases = 0;
 	struct result_record r;
 	int ret = 0;
@@ -461,6 +495,12 @@ static int load(struct comm_exact *exact, const struct input *in)
 			break;
 		case COMM_EXACT_WITHIN:
 			ret = load_within(exact, &r);
+			break;
+		case COMM_EXACT_PATHS:
+			ret = load_paths(exact, &r, &n_paths);
+			break;
+		case COMM_EXACT_CALLED:
+			ret = load_called(exact, &r);
 			break;
 		case COMM_EXACT_CODE:
 			ret = load_code(exact, &r);
@@ -548,6 +588,7 @@ int comm_exact_parse(const void *data, size_t bytes, struct comm_exact **ret, ch
 					     .n_sites = in.count[COMM_EXACT_SITE],
 					     .n_objects = in.count[COMM_EXACT_OBJECT],
 					     .n_regions = in.count[COMM_EXACT_REGION],
+					     .n_paths = in.n_paths,
 					     .n_actors = in.n_actors,
 					     .n_phases = in.count[COMM_EXACT_PHASE]};
 	exact->text = array(COMM_TEXT_GROWTH * in.text_bytes, 1, &rc);
@@ -556,6 +597,7 @@ int comm_exact_parse(const void *data, size_t bytes, struct comm_exact **ret, ch
 	exact->site = array(exact->run.n_sites, sizeof(*exact->site), &rc);
 	exact->object = array(exact->run.n_objects, sizeof(*exact->object), &rc);
 	exact->region = array(exact->run.n_regions, sizeof(*exact->region), &rc);
+	exact->path = array(exact->run.n_paths, sizeof(*exact->path), &rc);
 	exact->heap = array(exact->run.n_objects, sizeof(*exact->heap), &rc);
 	exact->code = array(exact->run.n_sites, sizeof(*exact->code), &rc);
 	exact->actor = array(exact->run.n_actors, sizeof(*exact->actor), &rc);
@@ -653,6 +695,7 @@ void comm_exact_close(struct comm_exact *exact)
 	free(exact->ages);
 	free(exact->write);
 	free(exact->executed);
+	free(exact->path);
 	free(exact->seen);
 	free(exact);
 }
@@ -673,6 +716,7 @@ AT(function, comm_function, function, n_functions)
 AT(site, comm_site, site, n_sites)
 AT(object, comm_object, object, n_objects)
 AT(code_region, comm_code_region, region, n_regions)
+AT(path, comm_call, path, n_paths)
 AT(heap, comm_exact_heap, heap, n_objects)
 AT(code, comm_exact_code, code, n_sites)
 AT(actor, comm_exact_actor, actor, n_actors)

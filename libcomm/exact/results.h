@@ -36,7 +36,7 @@ struct comm_exact_run {
 	uint64_t n_frames; /* that began */
 	uint64_t n_calls,
 		n_later_calls; /* that have regions of their own, and others of these functions */
-	uint32_t n_threads, n_functions, n_sites, n_objects, n_regions, n_actors, n_phases;
+	uint32_t n_threads, n_functions, n_sites, n_objects, n_regions, n_paths, n_actors, n_phases;
 };
 
 struct comm_exact_actor {
@@ -87,6 +87,7 @@ const struct comm_site *comm_exact_site_at(const struct comm_exact *exact, uint3
 const struct comm_object *comm_exact_object_at(const struct comm_exact *exact, uint32_t id);
 const struct comm_code_region *comm_exact_code_region_at(const struct comm_exact *exact,
 							 uint32_t id);
+const struct comm_call *comm_exact_path_at(const struct comm_exact *exact, uint32_t id);
 const struct comm_exact_heap *comm_exact_heap_at(const struct comm_exact *exact, uint32_t id);
 const struct comm_exact_actor *comm_exact_actor_at(const struct comm_exact *exact, uint32_t id);
 const struct comm_exact_phase *comm_exact_phase_at(const struct comm_exact *exact, uint32_t i);

@@ -83,6 +83,9 @@ fi
 
 profile steps --calls nothing
 says "no such function" "^commd: no call of 'nothing' was seen: "
+profile steps --callers
+says "who called is not told by a program that counts by itself" '^commd: --callers goes with Valgrind: .*/numbered counts by itself, and follows no calls$'
+
 # Under Valgrind all code counts, and the stack: so the bytes of one object are asked for. It sees no marks.
 if command -v valgrind >/dev/null && "$commd" --doctor 2>/dev/null | grep -q '^ *exact *works'; then
   gcc -O2 -g -Wall -Wextra -Werror -Iinclude -o "$dir/numbered" tests/e2e/numbered.c -lpthread || exit 1
@@ -122,6 +125,17 @@ if command -v valgrind >/dev/null && "$commd" --doctor 2>/dev/null | grep -q '^ 
   told_of '*' "a call whose stack grows" "$plain"' | ."fill moved #1 > add_up moved #1" == 2400' function,region
   profile forks --calls forks
   told_of '*' "a child of fork() goes on inside" '."fill forks #1 > add_up forks #1" == 8000' function,region
+  # Each of a hundred calls within each other reads the word that the innermost one wrote.
+  profile down --callers=2
+  told_of a "two callers of each" 'with_entries(.key |= gsub(" from [.]{3}"; "")) | . == {"down from down from down > down from down from down": (98 * 8),
+    "down from down from down > down from down from main": 8, "down from down from down > down from main from (below main)": 8}' path
+  told_of a "the last of them" '. == {"down from down > down from down": (99 * 8), "down from down > down from main": 8}' caller
+  profile leaps --callers
+  told_of a "longjmp() leaves calls" "$plain"' | . == {"fill from leap > add_up from main": 800, "fill from leap > main from (below main)": 800}' caller
+  profile forks --callers=16
+  told_of '*' "who called whom goes on in a child" '."fill from forks > add_up from forks" == 8000' caller
+  profile steps --callers --calls step
+  says "Valgrind: not both" "^commd: under Valgrind either --calls or --callers$"
   profile steps --calls nothing
   says "Valgrind: no such function" "^commd: no call of 'nothing' was seen: .*have no symbol"
 else

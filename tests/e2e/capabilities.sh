@@ -108,7 +108,7 @@ check "V: C9, it is counted" edges P2 v '."load > add_up" == 8000' --object "cap
 check "S: P10, regions are drawn" grep -q '> "p0.r[0-9]*" \[label=" 39.1 KiB "' <(ctl P10 exact s)
 for tag in P5 P8; do check "V: $tag, no marks" refused v 'has no ' $tag; done
 for s in s v; do
-  check "${s^}: P3, no callers" refused $s 'knows no callers' P3
+  check "${s^}: P3, no callers unless they are asked for" refused $s 'knows no callers' P3
   check "${s^}: P7, no time of writing" jq -e '[.nodes[].name] | index("(when not known)") != null' <(ctl P7 live $s --json --self)
 done
 check "S: P12, no instructions" refused s 'has no counts' P12
@@ -123,6 +123,20 @@ check "S: P1, else eight" edges P2 s '. == {"blur > emit": 32}' --object halves
 run fine-v capable "${fine[@]}"
 check "V: P1, four bytes" edges P2 fine-v '. == {"load > emit": 16, "blur > emit": 16}' --object halves
 check "V: P1, else eight" edges P2 v '. == {"blur > emit": 32}' --object halves
+# What blur() reads by add_up() is what was loaded, and what edge() reads is what blur() wrote, and the table.
+row P3 exact commd || exit 1
+callers=("${row[@]}")
+run callers capable "${callers[@]}"
+check "V: P3, by whom it was called" edges P2 callers '. == {"load from main > add_up from blur": 40000}' --by caller --object "$in"
+check "V: P3, and by whom that was" edges P2 callers '. == {"set_up from main > add_up from edge from work": 3200} or
+  (length == 1 and (keys[0] | test("^set_up from main from .* > add_up from edge from work from start_thread$")) and .[] == 3200)' --by path --object table
+tree() {
+  ctl P3 exact callers --min-share 0 --top 0 --object table | grep -E '^ +3.12 KiB +3.12 KiB .* \*?set_up$' &&
+    ctl P3 exact callers --min-share 0 --top 0 --object table | grep -E '^ +- +- +3.12 KiB +3.12 KiB .* \*?add_up$'
+}
+check "V: P3, as a tree" tree
+run callers-s capable-s "${callers[@]}"
+result $((! $?)) "S: P3, no callers"
 # Ten million instructions pass between what is loaded for a frame and what is read of it: a phase as long as that has the reads of
 # one, 8000 bytes and 800 for each so far; what is left at the end goes with the last whole one.
 row C2 exact commd || exit 1
@@ -155,7 +169,7 @@ pids+=($!)
 # TAG WORDS: they are in what the row's last command prints; a filter of its edges, by names, where they begin with a dot.
 claims=(
   'P2 ."load > add_up" > 0' 'P3 [*]add_up' 'P4 ."load > add_up" > 0' 'P5 ."load > blur" > 0 and ."blur > edge" > 0'
-  'P6 .. | numbers > 0' 'P7 .. | numbers > 0' 'P8 .. | numbers > 0' 'P9 [-]> worker' 'P10 blur.*ms of CPU time' 'P11 ."load > add_up" > 0'
+  'P6 .. | numbers > 0' 'P7 .. | numbers > 0' 'P8 .. | numbers > 0' 'P9 [-]> worker' 'P10 blur.*s of CPU time' 'P11 ."load > add_up" > 0'
   'P12 per (1000 instructions|ms of CPU time)' 'P13 worker' 'P14 ^<svg' 'C1 worker' 'C2 worker' 'C3 worker.*shape|shape.*worker' 'C4 ."load > add_up" > 0'
   'C5 ."capable > worker" > 0' 'C6 .. | numbers > 0' 'C7 voluntary-switches' 'C10 read in all' 'M1 blur' 'M2 ."load IN > add_up IN" > 0'
   'M6 add_up' 'M7 ."load > blur" > 0 or ."blur > add_up" > 0' 'F2 page-faults' 'F3 cpu-time-ns' 'F5 "worker"'

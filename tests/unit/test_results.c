@@ -57,7 +57,8 @@ struct spoil {
 	uint32_t actor_site, edge_src, edge_dst, edge_object, thread_id, name_bytes, edges, kind;
 	uint32_t region_id, region_parent, within_site, within_region, back, code_site, link_bytes;
 	uint64_t first_bytes;
-	uint32_t write_actor, write_object, executing;
+	uint32_t write_actor, write_object, executing, path_parent, path_function, called_site,
+		called_path;
 	uint64_t young_bytes;
 	uint32_t n_ages; /* of the second edges */
 	int no_end, after_end, maps;
@@ -84,6 +85,10 @@ static const struct spoil good = {.actor_site = 1,
 				  .young_bytes = 60,
 				  .n_ages = 2,
 				  .executing = 1,
+				  .path_parent = 2,
+				  .path_function = 1,
+				  .called_site = 1,
+				  .called_path = 3,
 				  .write_object = 1};
 
 static void make(struct file *f, const struct spoil *s)
@@ -106,6 +111,9 @@ static void make(struct file *f, const struct spoil *s)
 	struct comm_exact_file_write writes[2] = {{1, 0, 9}, {s->write_actor, s->write_object, 40}};
 	struct comm_exact_file_instructions executed[3] = {
 		{1, 0, 500}, {0, 0, 70}, {s->executing, 0, 30}};
+	const struct comm_exact_file_path paths[4] = {
+		{0, 0}, {0, 0}, {1, 1}, {s->path_parent, s->path_function}};
+	const struct comm_exact_file_called called = {s->called_site, s->called_path};
 	struct comm_exact_file_region region = {.name_bytes = 4};
 	struct comm_exact_file_within within = {s->within_site, s->within_region};
 	struct comm_exact_file_code code = {.site = s->code_site, .ip = 0x1234, .reads = 0x1235};
@@ -123,6 +131,9 @@ static void make(struct file *f, const struct spoil *s)
 	put_record(f, COMM_EXACT_AGES, ages + 2, s->n_ages * sizeof(ages[0]), "");
 	put_record(f, COMM_EXACT_WRITES, writes, sizeof(writes), "");
 	put_record(f, COMM_EXACT_INSTRUCTIONS, executed, sizeof(executed), "");
+	put_record(f, COMM_EXACT_CALLED, &called, sizeof(called), "");
+	put_record(f, COMM_EXACT_PATHS, paths, 3 * sizeof(*paths), "");
+	put_record(f, COMM_EXACT_PATHS, paths + 3, sizeof(*paths), "");
 	put_record(f, 999, "", 0, "of the future");
 	put_record(f, COMM_EXACT_FRAMES, &frames, sizeof(frames), "");
 	put_record(f, COMM_EXACT_CLOCK, &clock_ns, sizeof(clock_ns), "");
@@ -233,6 +244,11 @@ static void test_good(void **state)
 	assert_int_equal(comm_exact_code_region_at(exact, 2)->parent, 1);
 	assert_null(comm_exact_code_region_at(exact, 3));
 	assert_int_equal(comm_exact_heap_at(exact, 1)->blocks, 2);
+	assert_int_equal(comm_exact_site_at(exact, 1)->caller, 3);
+	assert_int_equal(comm_exact_site_at(exact, 0)->caller, 0);
+	assert_int_equal(comm_exact_path_at(exact, 3)->parent, 2);
+	assert_int_equal(comm_exact_path_at(exact, 3)->function, 1);
+	assert_null(comm_exact_path_at(exact, 4));
 	assert_int_equal(comm_exact_actor_at(exact, 3)->call, 2);
 	assert_int_equal(comm_exact_code_at(exact, 0)->ip, 0);
 	assert_int_equal(comm_exact_code_at(exact, 1)->ip, 0x1234);
@@ -362,6 +378,10 @@ static void test_bad_ids(void **state)
 	SPOILT(write_actor, 4);
 	SPOILT(write_object, 2);
 	SPOILT(executing, 2);
+	SPOILT(path_parent, 3);
+	SPOILT(path_function, 2);
+	SPOILT(called_site, 2);
+	SPOILT(called_path, 4);
 	SPOILT(after_end, 1);
 }
 

@@ -582,10 +582,10 @@ static uint32_t writer_of(struct comm_trace *trace, uint64_t addr)
 static uint32_t calls_begun, begun_within;
 
 /* Each call a region; what is around is the region before, or none. */
-static uint32_t begin_call(uint32_t function, uint32_t around)
+static uint32_t begin_call(const struct comm_trace_call *call, uint32_t n)
 {
-	assert_int_equal(function, 0);
-	begun_within = around;
+	assert_int_equal(call[n - 1].function, 0);
+	begun_within = call[n - 1].around;
 	return ++calls_begun;
 }
 
@@ -618,6 +618,7 @@ static void test_calls(void **state)
 	(void)state;
 	calls_begun = begun_within = 0;
 	trace->begin_call = begin_call;
+	trace->calls_deep = 2;
 	trace->is_entered_again = is_entered_again;
 	comm_trace_add_thread(trace, 0);
 	comm_trace_run_thread(trace, 0);
@@ -641,7 +642,8 @@ static void test_calls(void **state)
 	}
 	assert_int_equal(trace->accesses, sizeof(step) / sizeof(*step));
 	assert_int_equal(trace->threads[0].n_calls, 0);
-	assert_int_equal(trace->threads[0].n_others, 0);
+	for (uint32_t i = 1; i < trace->threads[0].n_others; i++)
+		assert_null(trace->threads[0].other[i].actor);
 	/* As many actors as regions: what is left and entered again is as it was. */
 	assert_int_equal(comm_array_count(&trace->table.actors), 1 + 5);
 	free(enter);
