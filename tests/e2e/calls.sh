@@ -74,8 +74,8 @@ profile forks --calls forks
 told "a child of fork() goes on inside" '. == {"forks #1 > forks #1": 8000}'
 
 "$commd" -q --source exact --store "$dir/c.db" --calls loop::turn -- "$O/tests/truth/exact_loop" once >"$dir/log" 2>&1
-"$commctl" report --store "$dir/c.db" --json --by region --self --min-share 0 --top 0 >"$dir/r" 2>>"$dir/log"
-if jq -e '[.nodes[].name] | (index("loop::turn(int*) #1") != null) and (index("loop::turn(int*) #100") != null)' "$dir/r" >"$dir/out" 2>&1; then
+if "$commctl" report --store "$dir/c.db" --json --by region --self --min-share 0 --top 0 >"$dir/r" 2>>"$dir/log" &&
+  jq -e '[.nodes[].name] | (index("loop::turn(int*) #1") != null) and (index("loop::turn(int*) #100") != null)' "$dir/r" >"$dir/out" 2>&1; then
   ok "a C++ function by its name"
 else
   not_ok "a C++ function by its name" "$(cat "$dir/log" "$dir/r")"

@@ -64,11 +64,12 @@ $(TRUTH)/noted-exact: tests/truth/noted.c include/comm/mark.h $(O)/libcomm-exact
 	$(Q)$(GCC) -std=gnu11 -Wall -Wextra -Iinclude $(TRUTH_EXACT_CF) -O2 -g -c $< -o $@.o
 	$(Q)$(CC) $@.o $(O)/libcomm-exact.a -o $@ -lpthread
 
+# With what C++ programs have by themselves: the runtime calls its functions as they do.
 $(TRUTH)/exact_loop: tests/truth/exact_loop.cc $(O)/libcomm-exact.a
 	@mkdir -p $(@D)
 	$(say) LD $@
 	$(Q)$(GCC) -fsanitize=thread -fno-exceptions -O1 -g -c $< -o $@.o
-	$(Q)$(CC) $@.o $(O)/libcomm-exact.a -o $@ -lpthread
+	$(Q)$(CC) $@.o $(O)/libcomm-exact.a -o $@ -lpthread -Wl,--no-as-needed -lstdc++
 
 # commd with a baseline for its estimator, or an estimator without some of its terms: replays
 # recordings.  Not where this file works alone.
