@@ -109,7 +109,7 @@ check "S: P10, regions are drawn" grep -q '> "p0.r[0-9]*" \[label=" 39.1 KiB "' 
 for tag in P5 P8; do check "V: $tag, no marks" refused v 'has no ' $tag; done
 for s in s v; do
   check "${s^}: P3, no callers unless they are asked for" refused $s 'knows no callers' P3
-  check "${s^}: P7, no time of writing" jq -e '[.nodes[].name] | index("(when not known)") != null' <(ctl P7 live $s --json --self)
+  check "${s^}: P7, no time of writing" asked P7 $s '[.nodes[].name] | index("(when not known)") != null' --self
 done
 check "S: P12, no instructions" refused s 'has no counts' P12
 # Forty million of them are those of a loop.

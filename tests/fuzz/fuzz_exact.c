@@ -5,6 +5,18 @@
 
 #include "results.h"
 
+/* Who was called by whom does not go round. */
+static void follow(const struct comm_exact *exact, uint32_t path)
+{
+	for (uint32_t parent; path > COMM_CALL_OUTERMOST; path = parent) {
+		const struct comm_call *call = comm_exact_path_at(exact, path);
+
+		parent = call->parent;
+		if (parent >= path || !comm_exact_function_at(exact, call->function))
+			abort();
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 static void emit(void *ctx, const struct comm_edge *edge)
@@ -17,6 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	const struct comm_exact_run *run;
 	struct comm_unwritten unwritten;
 	const struct comm_census *census;
+	struct comm_count *count;
+	size_t n_counts;
 	struct comm_exact *exact;
 	double total = 0;
 	size_t length = 0, maps_bytes;
@@ -39,6 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 
 		length += strlen(comm_exact_function_at(exact, site->function)->name);
 		length += site->source ? strlen(site->source) : 0;
+		follow(exact, site->caller);
 	}
 	for (uint32_t i = 0; i < run->n_objects; i++)
 		length += strlen(comm_exact_object_at(exact, i)->name);
@@ -47,8 +62,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		total += maps[i];
 	for (uint32_t i = 0; i < run->n_phases; i++) {
 		if (comm_exact_slice(exact, i, emit, &total, &unwritten) ||
-		    comm_exact_slice_census(exact, i, &census))
+		    comm_exact_slice_census(exact, i, &census) ||
+		    comm_exact_slice_instructions(exact, i, &count, &n_counts))
 			abort();
+		for (size_t k = 0; k < n_counts; k++)
+			total += count[k].value *
+				 comm_exact_thread_at(exact, count[k].thread - 1)->tid;
+		free(count);
 		length += strlen(comm_exact_phase_at(exact, i)->name);
 	}
 	/* Strings come from the file: their sum is bounded by its size. */
