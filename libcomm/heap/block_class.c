@@ -11,8 +11,10 @@
 enum {
 	NAMES = (1 << 14) - 1, /* of classes, in a run */
 	LEADS = 1 << 13,       /* words that were followed lately; a power of two */
-	FOLLOWED_MOST = 8,     /* words, in one reading of a piece */
-	NAME_PIECE = 128,      /* bytes of a text that are read at once */
+	LEAD_WAYS =
+		4, /* places that one word may have: two classes that are met by turns keep theirs */
+	FOLLOWED_MOST = 8, /* words, in one reading of a piece */
+	NAME_PIECE = 128,  /* bytes of a text that are read at once */
 };
 
 /* A class may have been unloaded, and its memory be another's. */
@@ -89,14 +91,28 @@ static uint16_t id_of(struct comm_block_classes *classes, const char *name)
 	return comm_keyed_at(&classes->keyed, &kind, &name, &at) ? 0 : (uint16_t)(at + 1);
 }
 
+/* The place of a word: its own, or that of the one that is due first. */
+static struct lead *lead_of(struct comm_block_classes *classes, uint32_t tgid, unsigned int kind,
+			    uint64_t word)
+{
+	uint64_t key = comm_hash_mix(comm_hash_mix(word, word >> 32), (uint64_t)tgid << 8 | kind);
+	struct lead *way = &classes->lead[key & (LEADS - LEAD_WAYS)], *first = way;
+
+	for (unsigned int i = 0; i < LEAD_WAYS; i++) {
+		if (way[i].word == word && way[i].tgid == tgid && way[i].kind == kind)
+			return &way[i];
+		if (way[i].until_ns < first->until_ns)
+			first = &way[i];
+	}
+	return first;
+}
+
 /* Follows a word, unless that was done lately.  -EAGAIN: later. */
 static int follow(struct comm_block_classes *classes, const struct comm_class_question *question,
 		  unsigned int kind, uint64_t word, uint64_t now_ns, unsigned int *followed,
 		  uint16_t *ret)
 {
-	uint64_t key = comm_hash_mix(comm_hash_mix(word, word >> 32),
-				     (uint64_t)question->tgid << 8 | kind);
-	struct lead *lead = &classes->lead[key & (LEADS - 1)];
+	struct lead *lead = lead_of(classes, question->tgid, kind, word);
 	char name[COMM_NAME_BYTES];
 	int err;
 
