@@ -47,7 +47,8 @@ struct comm_pace {
 	struct comm_sampler_rate rate;
 	struct comm_sampler_stats stats; /* of the sampler at the last tick */
 	uint64_t start_ns, tick_ns, daemon_ns, target_ns;
-	double floor_ns_per_s;
+	double floor_ns_per_s; /* of the governor */
+	double floor;	       /* of COST events: asking how many CPUs there are reads a file */
 	struct comm_idle_time idle;
 	uint64_t charged_ns;
 	uint64_t setup_ns, setup_own_ns; /* as the inspect view said at the last tick */
@@ -142,14 +143,15 @@ double comm_pace_floor_ns_per_s(double floor, double overhead)
 	return NSEC_PER_SEC * fmin(floor * cpus, overhead);
 }
 
-/* Of a budget, with what the governor wants at least. */
-static double least_ns_per_s(const struct comm_pace_config *config)
+/* Of the budget; the governor wants some at least. */
+static void set_floor(struct comm_pace *p)
 {
+	double ns_per_s = comm_pace_floor_ns_per_s(p->config.floor, p->config.overhead);
 	struct comm_governor_config governor;
 
 	comm_governor_defaults(false, &governor);
-	return fmax(governor.floor_ns_per_s,
-		    comm_pace_floor_ns_per_s(config->floor, config->overhead));
+	p->floor = ns_per_s / NSEC_PER_SEC;
+	p->floor_ns_per_s = fmax(governor.floor_ns_per_s, ns_per_s);
 }
 
 int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **ret)
@@ -175,7 +177,8 @@ int comm_pace_create(const struct comm_pace_config *config, struct comm_pace **r
 	}
 	comm_governor_defaults(p->info.trigger == COMM_TRIGGER_TIME, &governor);
 	governor.overhead = config->overhead;
-	p->floor_ns_per_s = governor.floor_ns_per_s = least_ns_per_s(config);
+	set_floor(p);
+	governor.floor_ns_per_s = p->floor_ns_per_s;
 	governor.daemon_ns_per_s =
 		NSEC_PER_SEC * config->daemon_cpu * (double)sysconf(_SC_NPROCESSORS_ONLN);
 	comm_idle_time_open(&p->idle);
@@ -332,7 +335,7 @@ static void tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void
 	event.cost.target_ns = in.target_ns;
 	event.cost.samples = stats.samples - p->stats.samples;
 	event.cost.limit = p->config.overhead;
-	event.cost.floor = comm_pace_floor_ns_per_s(p->config.floor, p->config.overhead) / 1e9;
+	event.cost.floor = p->floor;
 	push(ctx, &event);
 	p->totals.allowed_ns += allowed_ns(p, in.target_ns, now_ns - p->tick_ns);
 	p->totals.handler_ns += event.cost.handler_ns;
@@ -426,7 +429,7 @@ int comm_pace_allow(struct comm_pace *p, double overhead, uint64_t now_ns, comm_
 	if (!p->is_disabled && now_ns - p->tick_ns > NS_PER_MS)
 		tick(p, now_ns, push, ctx, &out);
 	p->config.overhead = overhead;
-	p->floor_ns_per_s = least_ns_per_s(&p->config);
+	set_floor(p);
 	comm_governor_allow(&p->governor, overhead, p->floor_ns_per_s, &out);
 	apply(p, &out);
 	if (p->is_disabled)
