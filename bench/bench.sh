@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The cost of profiling, and the throughput of the daemon: medians of paired runs.
 #   make bench            all of it, some 17 minutes
-#   bench/bench.sh NAME   one of: spin gaps redis idle samples attach replay marks alloc report views html exact
+#   bench/bench.sh NAME   one of: spin gaps redis idle samples registers attach replay marks alloc report views html exact
 # And not with all of it: callers, what a sample costs with --callers, some 5 minutes; counters, what counting
 # costs a thread that does nothing but switch, some 6 minutes.
 # Needs root.  PAIRS=n changes the number of pairs (15).

@@ -139,7 +139,23 @@ static int by_value(const void *a, const void *b)
 static void set(bool on)
 {
 	for (int i = 0; i < n_points; i++)
-		ioctl(point[i], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+		if (ioctl(point[i], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0)) {
+			perror("registers: a debug register cannot be set");
+			exit(1);
+		}
+}
+
+/* A hypervisor may let them be set and ignore them. */
+static bool do_trap(void)
+{
+	uint64_t traps = 0, n;
+
+	set(true);
+	*(volatile uint64_t *)&watched = 1;
+	set(false);
+	for (int i = 0; i < n_points; i++)
+		traps += read(point[i], &n, sizeof(n)) == sizeof(n) ? n : 0;
+	return traps > 0;
 }
 
 static int open_points(void)
@@ -199,6 +215,10 @@ int main(int argc, char **argv)
 	if (rc || !f || fwrite(from, 1, LARGE, f) != LARGE || fflush(f)) {
 		fprintf(stderr, "registers: no debug registers, or no temporary file: %s\n",
 			strerror(rc ? -rc : errno));
+		return 1;
+	}
+	if (!do_trap()) {
+		fprintf(stderr, "registers: debug registers do not trap on this machine\n");
 		return 1;
 	}
 	file = fileno(f);
