@@ -352,7 +352,7 @@ static __noinline bool write_mark(struct task_struct *task, const struct comm_ra
 #include "kernel_copy.h"
 #include "life_event.h"
 #include "own_time.h"
-#include "string_insn.h"
+#include "rep_string.h"
 #include "thread_memory.h"
 #include "tick.h"
 
@@ -642,8 +642,11 @@ int BPF_PROG(ticked, struct hrtimer *timer)
 		regs = interrupted_regs(timer);
 		c->string_ticks += regs && interrupts_string(regs);
 	}
-	if (!ctl.tick_every || ++c->ticks % ctl.tick_every)
+	if (!ctl.tick_every || ++c->ticks % ctl.tick_every) {
+		if (ctl.watch_strings)
+			c->handler_ns += timed(start_ns);
 		return 0;
+	}
 	task = met_target(c, &head, cpu);
 	t = this_scratch();
 	if (!task || !t)

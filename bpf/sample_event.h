@@ -225,8 +225,7 @@ struct comm_raw_ctl {
 	unsigned int has_marks;	      /* the map of marks is not empty */
 	unsigned int drains;	      /* how often the daemon has begun to read the rings, from 1 */
 	unsigned int probes_frames;   /* frames begin at a probe, not at a process's own marks */
-	unsigned int
-		watch_strings; /* ticks are looked at for string instructions (string_insn.h) */
+	unsigned int watch_strings;   /* at ticks (rep_string.h) */
 	unsigned int wake; /* the next record wakes the daemon and sets this to 0; else none does */
 	/*
 	 * Of which threads and processes it could not be noted that the daemon has had records:

@@ -17,7 +17,7 @@
 /* What is queued when the run's time is over may take so long; the rest is counted. */
 enum { COMM_LIVE_LAST_NS = 300 * 1000 * 1000 };
 
-/* The owner sets what is above merge, which are its own, before the first event. */
+/* The owner sets the members above merge, and keeps them, before the first event. */
 struct comm_live_events {
 	const struct comm_live_source *source;
 	const struct comm_session *session;

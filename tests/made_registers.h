@@ -148,14 +148,12 @@ uint64_t comm_breakpoints_cost_ns(const struct comm_breakpoints *points)
 	return n_traps_made * 1000;
 }
 
-/* String instructions take a tenth of the time that they are watched, and half of that for the registers' sake. */
-static uint64_t strings_made_ns, watched_since_ns;
-static bool is_watched;
+static double string_loss_made;
 
 double comm_breakpoints_string_loss(const struct comm_breakpoints *points)
 {
 	(void)points;
-	return 0.5;
+	return string_loss_made;
 }
 
 bool comm_target_has(const struct comm_target *target, uint32_t tgid)
@@ -164,7 +162,7 @@ bool comm_target_has(const struct comm_target *target, uint32_t tgid)
 	return tgid < 1000000;
 }
 
-static ssize_t code_made(void *ctx, uint32_t tgid, uint64_t addr, void *buf, size_t bytes)
+static inline ssize_t code_made(void *ctx, uint32_t tgid, uint64_t addr, void *buf, size_t bytes)
 {
 	static const struct {
 		uint64_t ip;
@@ -193,8 +191,8 @@ static ssize_t code_made(void *ctx, uint32_t tgid, uint64_t addr, void *buf, siz
 }
 
 /* A thread on a CPU accesses 8 bytes. */
-static void touch_as(uint32_t tgid, uint32_t tid, unsigned int cpu, uint64_t ip, uint64_t addr,
-		     uint16_t flags)
+static inline void touch_as(uint32_t tgid, uint32_t tid, unsigned int cpu, uint64_t ip,
+			    uint64_t addr, uint16_t flags)
 {
 	struct comm_breakpoint_trap trap = {
 		.time_ns = ++now_made_ns,

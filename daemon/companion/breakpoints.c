@@ -144,24 +144,28 @@ static uint64_t fill_ns(void)
 	return comm_clock_now_ns() - start_ns;
 }
 
-/* The shortest times, as anything may come between. */
+static double loss_of(uint64_t own_ns, uint64_t set_ns)
+{
+	return set_ns > own_ns ? 1 - (double)own_ns / (double)set_ns : 0;
+}
+
+/* By the shortest times, as anything may come between.  Below 0: it cannot be measured. */
 static double measure_string_loss(void)
 {
 	volatile uint64_t word = 0;
 	uint64_t own_ns = UINT64_MAX, set_ns = UINT64_MAX, ns;
-	int fd = open_breakpoint(0, -1, &word);
+	int fd = open_breakpoint(0, -1, &word), rc = fd < 0;
 
-	if (fd < 0)
-		return 0;
-	for (unsigned int i = 0; i < 2 * STRING_TIMES; i++) {
+	for (unsigned int i = 0; i < 2 * STRING_TIMES && !rc; i++) {
 		uint64_t *least = i % 2 ? &set_ns : &own_ns;
 
-		ioctl(fd, i % 2 ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+		rc = ioctl(fd, i % 2 ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 		ns = fill_ns();
 		*least = ns < *least ? ns : *least;
 	}
-	close(fd);
-	return set_ns > own_ns ? 1 - (double)own_ns / (double)set_ns : 0;
+	if (fd >= 0)
+		close(fd);
+	return rc ? -1 : loss_of(own_ns, set_ns);
 }
 
 static int explain(int rc, char **why)

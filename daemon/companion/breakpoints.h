@@ -59,8 +59,8 @@ uint64_t comm_breakpoints_drain(struct comm_breakpoints *points, comm_breakpoint
 				void *ctx);
 
 /*
- * While any register is set, string instructions (rep movs, rep stos) go on byte by byte: which part of the time
- * that a CPU spends in them then would else be its own; measured as they are created.
+ * While any register is set, string instructions (rep movs, rep stos) go on byte by byte.  The part of their time that is
+ * lost by that, 1 - time without / time with a register set, as measured at creation; below 0: it could not be.
  */
 double comm_breakpoints_string_loss(const struct comm_breakpoints *points);
 

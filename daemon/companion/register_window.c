@@ -24,7 +24,7 @@ enum {
 	LENGTH_MAX_NS = 1500 * MS,
 	/* Words that change within it are drawn apart. */
 	SOON_NS = 30 * MS,
-	UNPAID_NS = 2000 * MS, /* words without a window are told of together */
+	UNPAID_NS = 1000 * MS, /* words without a window are told of together */
 	LOOKS = 4,	       /* at a window until it is due */
 	LOOK_MS_MIN = 5,
 	/* Traps of other processes that one window bears: each costs them time. */
@@ -81,10 +81,10 @@ struct comm_register_windows {
 	struct comm_word_pools pools[STRATA];
 	uint64_t random;
 	uint32_t numbers;
-	uint64_t counted_ns;	      /* set_ns is counted up to then */
-	bool is_watching;	      /* string instructions */
-	struct comm_window_cost cost; /* to these */
-	struct comm_live_word unpaid; /* stands for all that would cost too much */
+	uint64_t counted_ns;	      /* at the last count; and from then on registers were set, */
+	bool was_set, was_long;	      /* for any window, and for a long one */
+	struct comm_window_cost cost; /* to string instructions */
+	struct comm_word_pool unpaid; /* words whose windows would cost too much */
 	uint64_t unpaid_told_ns;
 	uint64_t lost[COMM_LOSS_MAX];
 	struct comm_loss_teller losses;
@@ -132,8 +132,9 @@ int comm_register_windows_create(const struct comm_register_windows_config *conf
 	rc = comm_breakpoints_create(config->slots, config->trap_ns, &w->points, err);
 	if (!rc)
 		rc = make_windows(w);
-	w->stats.knows_strings =
-		config->strings_ns && config->strings_ns(config->strings_ctx, false) != UINT64_MAX;
+	w->stats.knows_strings = !rc && config->strings_ns &&
+				 config->strings_ns(config->strings_ctx, false) != UINT64_MAX &&
+				 comm_breakpoints_string_loss(w->points) >= 0;
 	if (rc)
 		comm_register_windows_destroy(w);
 	else
@@ -235,10 +236,7 @@ static uint64_t length_of(const struct comm_live_word *word)
 /* Words that get no window stand for what they stand for, all the same. */
 static void pass_over(struct comm_register_windows *w, const struct comm_live_word *word)
 {
-	double before = w->unpaid.stands_for;
-
-	w->unpaid = *word;
-	w->unpaid.stands_for += before;
+	comm_word_pool_offer(&w->unpaid, &w->random, word);
 	w->stats.unpaid++;
 }
 
@@ -246,12 +244,11 @@ static void tell_unpaid(struct comm_register_windows *w, uint64_t now_ns, comm_e
 			void *ctx)
 {
 	static const struct comm_window_pairs none;
+	struct comm_live_word word;
 
-	if (!(w->unpaid.stands_for > 0) || now_ns - w->unpaid_told_ns < UNPAID_NS)
+	if (now_ns - w->unpaid_told_ns < UNPAID_NS || !comm_word_pool_draw(&w->unpaid, &word))
 		return;
-	comm_window_pairs_tell(&none, &w->unpaid, ++w->numbers, COMM_FED_REGISTERS, now_ns, push,
-			       ctx);
-	w->unpaid.stands_for = 0;
+	comm_window_pairs_tell(&none, &word, ++w->numbers, COMM_FED_REGISTERS, now_ns, push, ctx);
 	w->unpaid_told_ns = now_ns;
 }
 
@@ -500,21 +497,6 @@ static void look(struct comm_register_windows *w, unsigned int slot, uint64_t no
 	s->is_lost |= s->stop_ns < s->since_ns && !s->pairs.write.flags;
 }
 
-/* Watches string instructions while registers are set; what they have lost since the last time is the windows'. */
-static void watch_strings(struct comm_register_windows *w, bool any, bool any_long)
-{
-	uint64_t ns;
-
-	if (!w->stats.knows_strings || (!any && !w->is_watching))
-		return;
-	ns = w->config.strings_ns(w->config.strings_ctx, any);
-	ns = (uint64_t)(comm_breakpoints_string_loss(w->points) * (double)ns);
-	if (any_long)
-		w->stats.long_string_ns += ns - w->stats.string_ns;
-	w->stats.string_ns = ns;
-	w->is_watching = any;
-}
-
 static bool is_any_set(const struct comm_register_windows *w)
 {
 	bool any = false;
@@ -524,23 +506,38 @@ static bool is_any_set(const struct comm_register_windows *w)
 	return any;
 }
 
-static void look_at_all(struct comm_register_windows *w, uint64_t now_ns)
+/* What the time since the last count has cost; and are registers set from now on? */
+static bool count_cost(struct comm_register_windows *w, uint64_t now_ns)
 {
 	bool any = is_any_set(w), any_long = false;
+	uint64_t ns;
 
 	for (unsigned int i = 0; i < w->n_slots; i++)
 		any_long |= is_set(&w->window[i]) && is_late(&w->window[i].word);
-	watch_strings(w, any, any_long);
-	comm_window_cost_learn(&w->cost, any, now_ns, w->stats.string_ns);
-	if (any)
+	if (w->stats.knows_strings && (any || w->was_set)) {
+		ns = w->config.strings_ns(w->config.strings_ctx, any);
+		ns = (uint64_t)(comm_breakpoints_string_loss(w->points) * (double)ns);
+		if (w->was_long)
+			w->stats.long_string_ns += ns - w->stats.string_ns;
+		w->stats.string_ns = ns;
+	}
+	comm_window_cost_learn(&w->cost, w->was_set, now_ns, w->stats.string_ns);
+	if (w->was_set)
 		w->stats.set_ns += now_ns - w->counted_ns;
 	w->counted_ns = now_ns;
-	if (!any)
+	w->was_set = any;
+	w->was_long = any_long;
+	return any;
+}
+
+static void look_at_all(struct comm_register_windows *w, uint64_t now_ns)
+{
+	if (!count_cost(w, now_ns))
 		return;
 	drain(w);
 	for (unsigned int i = 0; i < w->n_slots; i++)
 		look(w, i, now_ns);
-	watch_strings(w, is_any_set(w), false);
+	count_cost(w, now_ns);
 }
 
 /* That nobody writes the memory of a process that has ended is no news. */
@@ -597,6 +594,7 @@ static void cut_dear(struct comm_register_windows *w, uint64_t now_ns, double mo
 		    comm_window_cost_of(&w->cost, s->due_ns - now_ns) > most_ns)
 			s->due_ns = now_ns;
 		until_ns = s->due_ns > until_ns ? s->due_ns : until_ns;
+		look(w, i, now_ns);
 	}
 	w->cost.open_until_ns = until_ns;
 }
@@ -612,7 +610,7 @@ void comm_register_windows_turn(struct comm_register_windows *w, uint64_t now_ns
 		if (w->window[i].phase == FREE && draw(w, i, may_be_long(w, of_long), &word))
 			begin(w, i, &word, now_ns, of_long->most_ns);
 	cut_dear(w, now_ns, of_long->most_ns);
-	watch_strings(w, is_any_set(w), false);
+	count_cost(w, now_ns);
 }
 
 void comm_register_windows_gone(struct comm_register_windows *w, uint32_t tgid)
@@ -651,6 +649,7 @@ void comm_register_windows_stats(const struct comm_register_windows *w,
 				 struct comm_register_windows_stats *ret)
 {
 	*ret = w->stats;
+	ret->string_loss = comm_breakpoints_string_loss(w->points);
 	ret->traps = comm_breakpoints_traps(w->points);
 	ret->trap_ns = comm_breakpoints_cost_ns(w->points);
 }

@@ -56,7 +56,8 @@ struct comm_register_windows_stats {
 	/* What string instructions lost meanwhile (breakpoints.h), and of this while a long window was open. */
 	bool knows_strings;
 	uint64_t string_ns, long_string_ns;
-	uint64_t unpaid; /* words that got no window, as it would have cost too much */
+	double string_loss; /* as a part of their time */
+	uint64_t unpaid;    /* words that got no window, as it would have cost too much */
 };
 
 /* Can they be used here and now?  *why: a sentence, malloc'ed: why not, or how many registers are free. */

@@ -266,6 +266,14 @@ static struct comm_window_means means_of(struct comm_allotment *allotment, uint6
 	return ret;
 }
 
+/* Of all the time that it is kept, before so much has passed, too. */
+static double most_for_long(const struct survey *s, uint64_t now_ns, uint64_t budget_ns)
+{
+	double per_ns = (double)budget_ns / (double)(now_ns - s->start_ns + 1);
+
+	return fmax(comm_allotment_most(&s->of_long), LONG_SHARE * per_ns * (double)LONG_KEPT_NS);
+}
+
 static void turn_registers(struct survey *s, uint64_t now_ns, uint64_t budget_ns,
 			   const struct comm_register_windows_stats *stats)
 {
@@ -274,6 +282,7 @@ static void turn_registers(struct survey *s, uint64_t now_ns, uint64_t budget_ns
 	if (budget_ns != UINT64_MAX) {
 		all = means_of(&s->windows, now_ns, budget_ns, stats->trap_ns + stats->string_ns);
 		of_long = means_of(&s->of_long, now_ns, budget_ns, stats->long_string_ns);
+		of_long.most_ns = most_for_long(s, now_ns, budget_ns);
 		if (!stats->knows_strings &&
 		    comm_allotment_left(&s->set, now_ns, now_ns, stats->set_ns) <= 0)
 			all.left_ns = 0;
@@ -345,9 +354,9 @@ static void say_registers(const struct comm_register_windows *registers, FILE *o
 		(double)r.set_ns / 1e9, (double)r.trap_ns / 1e6);
 	if (r.knows_strings)
 		fprintf(out,
-			"  string instructions with any register set: %.1f ms lost; %" PRIu64
-			" words not watched, as that would cost too much\n",
-			(double)r.string_ns / 1e6, r.unpaid);
+			"  string instructions with any register set: %.1f ms lost, %.0f %% of "
+			"their time; %" PRIu64 " words not watched, as that would cost too much\n",
+			(double)r.string_ns / 1e6, 100 * r.string_loss, r.unpaid);
 }
 
 static void say_switches(const struct comm_switch_windows *switches, FILE *out)

@@ -11,8 +11,7 @@
 enum {
 	NAMES = (1 << 14) - 1, /* of classes, in a run */
 	LEADS = 1 << 13,       /* words that were followed lately; a power of two */
-	LEAD_WAYS =
-		4, /* places that one word may have: two classes that are met by turns keep theirs */
+	LEAD_WAYS = 4, /* places that one word may have: two that are met by turns keep theirs */
 	FOLLOWED_MOST = 8, /* words, in one reading of a piece */
 	NAME_PIECE = 128,  /* bytes of a text that are read at once */
 };
@@ -91,7 +90,7 @@ static uint16_t id_of(struct comm_block_classes *classes, const char *name)
 	return comm_keyed_at(&classes->keyed, &kind, &name, &at) ? 0 : (uint16_t)(at + 1);
 }
 
-/* The place of a word: its own, or that of the one that is due first. */
+/* The place of a word: its own, or that of the one that goes stale first. */
 static struct lead *lead_of(struct comm_block_classes *classes, uint32_t tgid, unsigned int kind,
 			    uint64_t word)
 {

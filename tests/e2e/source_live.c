@@ -432,20 +432,25 @@ static void test_strings(void)
 {
 	static const uint64_t FOR_NS = 400000000;
 	pid_t pid = start_child(string_filler);
-	uint64_t before_ns, from_ns, ns = UINT64_MAX, later_ns;
+	uint64_t before_ns, from_ns, ns, later_ns;
 	struct session s;
 
-	if (started(&s, bpf, pid, 0, 100))
-		ns = bpf->sampler->strings_ns(s.handle, true);
-	if (ns == UINT64_MAX) {
+	if (!started(&s, bpf, pid, 0, 100)) {
+		check(false, "a program of string instructions is sampled");
+		end_child(pid);
+		return;
+	}
+	before_ns = bpf->sampler->strings_ns(s.handle, true);
+	if (before_ns == UINT64_MAX) {
 		skip("string instructions are seen", "this kernel's ticks cannot be hooked");
 		end(&s);
 		end_child(pid);
 		return;
 	}
-	before_ns = ns;
 	for (from_ns = cpu_ns(pid); cpu_ns(pid) - from_ns < FOR_NS;)
 		usleep(10000);
+	bpf->sampler->strings_ns(s.handle, false);
+	usleep(10000); /* a tick that is under way counts */
 	ns = bpf->sampler->strings_ns(s.handle, false);
 	for (from_ns = cpu_ns(pid); cpu_ns(pid) - from_ns < FOR_NS / 4;)
 		usleep(10000);

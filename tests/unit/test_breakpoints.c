@@ -425,6 +425,14 @@ static void test_records(void **state)
 	comm_breakpoints_destroy(b);
 }
 
+static void test_string_loss(void **state)
+{
+	(void)state;
+	assert_float_equal(loss_of(100, 2000), 0.95, 1e-12);
+	assert_float_equal(loss_of(100, 100), 0, 0);
+	assert_float_equal(loss_of(100, 90), 0, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -437,6 +445,7 @@ int main(void)
 		cmocka_unit_test_setup(test_cpu_that_goes, reset),
 		cmocka_unit_test_setup(test_cpu_that_stays_without, reset),
 		cmocka_unit_test_setup(test_records, reset),
+		cmocka_unit_test(test_string_loss),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

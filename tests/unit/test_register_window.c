@@ -26,7 +26,7 @@ static struct comm_register_windows *w;
 static uint64_t now_ns;
 static bool is_private;
 static const struct comm_window_means unbound = {INFINITY, INFINITY};
-static struct comm_window_means all, of_long;
+static struct comm_window_means all;
 
 static struct {
 	struct comm_event event[256];
@@ -55,31 +55,17 @@ static bool may_be_shared(void *ctx, uint32_t tgid, uint64_t addr)
 	return !is_private;
 }
 
-static uint64_t strings_made(void *ctx, bool watch)
-{
-	(void)ctx;
-	if (is_watched)
-		strings_made_ns += (now_ns - watched_since_ns) / 10;
-	is_watched = watch;
-	watched_since_ns = now_ns;
-	return strings_made_ns;
-}
-
 static void make(uint32_t slots)
 {
-	const struct comm_register_windows_config config = {.slots = slots,
-							    .is_shared = may_be_shared,
-							    .read_code = code_made,
-							    .strings_ns = strings_made};
+	const struct comm_register_windows_config config = {
+		.slots = slots, .is_shared = may_be_shared, .read_code = code_made};
 	char *why = NULL;
 
 	assert_int_equal(comm_register_windows_create(&config, &w, &why), 0);
 	memset(&heard, 0, sizeof(heard));
 	now_ns = 1000 * MS;
 	is_private = true;
-	strings_made_ns = 0;
-	is_watched = false;
-	all = of_long = unbound;
+	all = unbound;
 }
 
 static int teardown(void **state)
@@ -107,7 +93,7 @@ static void pass(uint64_t ms)
 {
 	now_ns += ms * MS;
 	comm_register_windows_collect(w, now_ns, on_event, NULL);
-	comm_register_windows_turn(w, now_ns, &all, &of_long);
+	comm_register_windows_turn(w, now_ns, &all, &unbound);
 }
 
 /* Begins a window on WORD that lasts so long. */
@@ -615,7 +601,7 @@ static void test_lengths(void **state)
 
 		offer(WORD, of[i].lag_ms * MS, 1);
 		all.left_ns = 0;
-		comm_register_windows_turn(w, now_ns, &all, &of_long);
+		comm_register_windows_turn(w, now_ns, &all, &unbound);
 		assert_int_equal(comm_register_windows_turn_ms(w), INT_MAX);
 		all = unbound;
 		pass(0);
@@ -693,100 +679,10 @@ static void test_word_drawn_twice(void **state)
 	assert_true(about(told(PARSER, MATCHER), 1500));
 }
 
-static struct comm_register_windows_stats stats_now(void)
-{
-	struct comm_register_windows_stats ret;
-
-	comm_register_windows_stats(w, &ret);
-	return ret;
-}
-
-/* Strings are watched while registers are set, and what they lost then is counted, apart while a long window is open. */
-static void test_strings(void **state)
-{
-	(void)state;
-	make(2);
-	pass(100);
-	assert_true(stats_now().knows_strings && !is_watched);
-	begin_one(40);
-	assert_true(is_watched);
-	pass(40);
-	assert_false(is_watched);
-	pass(1000);
-	assert_int_equal(stats_now().string_ns, 2 * MS);
-	assert_int_equal(stats_now().long_string_ns, 0);
-	begin_one(400);
-	pass(100);
-	begin_one(20);
-	pass(300);
-	assert_false(is_watched);
-	assert_int_equal(stats_now().string_ns, 22 * MS);
-	assert_int_equal(stats_now().long_string_ns, 20 * MS);
-}
-
-/* A window of 1.2 s would take 60 ms, one of 200 ms takes 10: of the former word the writer is not known. */
-static void test_dear_windows(void **state)
-{
-	(void)state;
-	make(2);
-	begin_one(80);
-	pass(80);
-	heard.n = 0;
-	of_long = (struct comm_window_means){12 * MS, 12 * MS};
-	offer(WORD, 300 * MS, 700);
-	pass(0);
-	assert_int_equal(comm_register_windows_turn_ms(w), INT_MAX);
-	offer(WORD, 300 * MS, 50);
-	pass(1999 - 1080);
-	assert_int_equal(heard.n, 0);
-	pass(1);
-	assert_int_equal(heard.n, 1);
-	assert_true(!heard.event[0].fed.write.flags && heard.event[0].fed.stands_for == 750);
-	assert_int_equal(stats_now().unpaid, 2);
-	offer(WORD, 50 * MS, 1);
-	pass(0);
-	assert_int_not_equal(comm_register_windows_turn_ms(w), INT_MAX);
-	pass(200);
-	assert_int_equal(heard.n, 2);
-	assert_int_equal(stats_now().unpaid, 2);
-}
-
-/* Short windows find out what they cost; without means for long ones these wait, and those that are open end. */
-static void test_long_windows_wait(void **state)
-{
-	(void)state;
-	make(3);
-	of_long = (struct comm_window_means){12 * MS, 12 * MS};
-	offer(WORD, 50 * MS, 1);
-	offer(WORD + 64, 5 * MS, 1);
-	offer(WORD + 128, 5 * MS, 1);
-	pass(0);
-	for (unsigned int i = 0; i < 3; i++)
-		assert_true(!is_set(&w->window[i]) || !is_late(&w->window[i].word));
-	of_long.left_ns = 0;
-	pass(20);
-	offer(WORD + 64, 10 * MS, 1);
-	pass(0);
-	pass(40);
-	assert_int_equal(heard.n, 2);
-	assert_int_equal(comm_register_windows_turn_ms(w), INT_MAX);
-	of_long.left_ns = 1;
-	pass(0);
-	assert_int_not_equal(comm_register_windows_turn_ms(w), INT_MAX);
-	of_long.most_ns = 9 * MS;
-	pass(1);
-	pass(1);
-	assert_int_equal(comm_register_windows_turn_ms(w), INT_MAX);
-	assert_int_equal(heard.n, 3);
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(name, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_strings),
-		TEST(test_dear_windows),
-		TEST(test_long_windows_wait),
 		TEST(test_pairs_of_a_window),
 		TEST(test_recycled_block),
 		TEST(test_counter),

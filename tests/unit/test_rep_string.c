@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../../bpf/string_insn.h"
+#include "../../bpf/rep_string.h"
 
 static int is_string(const char *bytes)
 {
@@ -27,6 +27,7 @@ static void test_string_instructions(void **state)
 	assert_true(is_string("\xf3\x48\xa5\xc3")); /* rep movsq */
 	assert_true(is_string("\xf3\x48\xab\xc3")); /* rep stosq */
 	assert_true(is_string("\x66\xf3\xab\xc3")); /* rep stosw */
+	assert_true(is_string("\xf3\x66\xa5\xc3")); /* rep movsw, the other way round */
 	assert_true(is_string("\x66\xf3\x48\xa5")); /* both prefixes: a quadword */
 }
 
