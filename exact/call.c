@@ -36,7 +36,7 @@ static struct {
 	ULong numbered, later;
 } * count;
 
-static UInt add_region(UInt parent, const HChar *name, Bool is_later)
+static UInt add_region(UInt parent, const HChar *name)
 {
 	UInt id;
 
@@ -44,7 +44,7 @@ static UInt add_region(UInt parent, const HChar *name, Bool is_later)
 		return COMM_CALL_REGION_OTHER;
 	id = comm_array_add(&regions, 1);
 	*(struct comm_call_region *)comm_array_at(&regions, id) =
-		(struct comm_call_region){parent, name, is_later};
+		(struct comm_call_region){parent, name};
 	return id;
 }
 
@@ -67,8 +67,8 @@ void comm_calls_init(const HChar *wanted, UInt callers)
 	comm_array_init(&functions, sizeof(struct wanted), FUNCTIONS_MAX);
 	comm_array_init(&regions, sizeof(struct comm_call_region), COMM_CALL_REGIONS_MAX);
 	count = comm_mem_map_shared(sizeof(*count));
-	add_region(COMM_CALL_REGION_NONE, "", False);
-	add_region(COMM_CALL_REGION_NONE, "(other)", True);
+	add_region(COMM_CALL_REGION_NONE, "");
+	add_region(COMM_CALL_REGION_NONE, "(other)");
 }
 
 Bool comm_calls_wanted(void)
@@ -199,7 +199,7 @@ static UInt later_region(const struct wanted *wanted, UInt around)
 		if (region->parent == around && region->name == wanted->later)
 			return id;
 	}
-	return add_region(around, wanted->later, True);
+	return add_region(around, wanted->later);
 }
 
 static UInt numbered_call(UInt function, UInt around)
@@ -217,7 +217,7 @@ static UInt numbered_call(UInt function, UInt around)
 	VG_(snprintf)
 	(name, sizeof(name), "%s #%u", wanted->name,
 	 __atomic_add_fetch(&wanted->calls, 1, __ATOMIC_RELAXED));
-	return add_region(around, comm_text_keep(name), False);
+	return add_region(around, comm_text_keep(name));
 }
 
 static UInt path_within(UInt parent, UInt function)
@@ -249,12 +249,6 @@ static UInt path_of(const struct comm_trace_call *call, UInt n)
 	for (UInt i = n - n_callers - 1; i < n; i++)
 		path = path_within(path, call[i].function);
 	return path;
-}
-
-Bool comm_calls_again(UInt region)
-{
-	return n_callers || region <= COMM_CALL_REGION_OTHER ||
-	       comm_call_region_get(region)->is_later;
 }
 
 UInt comm_calls_begin(const struct comm_trace_call *call, UInt n_calls)

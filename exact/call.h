@@ -39,7 +39,6 @@ struct comm_call_path {
 struct comm_call_region {
 	UInt parent; /* the region around it */
 	const HChar *name;
-	Bool is_later; /* of more than one call */
 };
 
 /* pattern NULL: nobody asked.  callers: follow all calls, and tell as many callers of each; 0: nobody asked. */
@@ -49,8 +48,6 @@ Bool comm_calls_wanted(void);
 UInt comm_calls_function(Addr ip);
 /* The region of the last of n calls that are under way. */
 UInt comm_calls_begin(const struct comm_trace_call *call, UInt n);
-/* Whether it may be entered once more. */
-Bool comm_calls_again(UInt region);
 /* How many there were so far: of regions of their own, and others. */
 void comm_calls_count(uint64_t *ret_numbered, uint64_t *ret_later);
 

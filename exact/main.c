@@ -364,11 +364,6 @@ static void forked(ThreadId tid)
 	}
 }
 
-static bool is_entered_again(uint32_t region)
-{
-	return comm_calls_again(region);
-}
-
 static void after_options(void)
 {
 	number_of = VG_(malloc)("comm.number_of", VG_N_THREADS * sizeof(*number_of));
@@ -391,7 +386,6 @@ static void after_options(void)
 	comm_site_init(by_line);
 	comm_calls_init(calls, callers);
 	trace.begin_call = comm_calls_begin;
-	trace.is_entered_again = is_entered_again;
 	trace.calls_deep = callers ? COMM_CALL_PATHS_DEEP : COMM_CALLS_DEEP;
 	/* Where a call begins and returns the stack's top has to be known. */
 	if (calls || callers)

@@ -7,6 +7,7 @@
 
 enum {
 	FIRST_BUCKETS = 4096,
+	FIRST_SLOTS = 4096,
 };
 
 static void init_index(struct comm_table *table)
@@ -16,6 +17,15 @@ static void init_index(struct comm_table *table)
 	table->n_own = 0;
 	table->n_buckets = FIRST_BUCKETS;
 	table->bucket = comm_mem_map(table->n_buckets * sizeof(*table->bucket));
+	table->n_within = 0;
+	table->n_slots = FIRST_SLOTS;
+	table->within = comm_mem_map(table->n_slots * sizeof(*table->within));
+}
+
+static void deinit_index(struct comm_table *table)
+{
+	comm_mem_unmap(table->within, table->n_slots * sizeof(*table->within));
+	comm_mem_unmap(table->bucket, table->n_buckets * sizeof(*table->bucket));
 }
 
 void comm_table_init(struct comm_table *table)
@@ -35,12 +45,12 @@ void comm_table_deinit(struct comm_table *table)
 {
 	comm_array_deinit(&table->cells);
 	comm_array_deinit(&table->actors);
-	comm_mem_unmap(table->bucket, table->n_buckets * sizeof(*table->bucket));
+	deinit_index(table);
 }
 
 void comm_table_forked(struct comm_table *table)
 {
-	comm_mem_unmap(table->bucket, table->n_buckets * sizeof(*table->bucket));
+	deinit_index(table);
 	init_index(table);
 }
 
@@ -52,6 +62,54 @@ uint32_t comm_table_add_actor(struct comm_table *table, uint32_t thread, uint32_
 	*(struct comm_tool_actor *)comm_array_at(&table->actors, id) =
 		(struct comm_tool_actor){.thread = thread, .site = site, .region = region};
 	return id;
+}
+
+/* Where it is, or belongs. */
+static uint32_t *slot_of(const struct comm_table *table, uint32_t thread, uint32_t site,
+			 uint32_t region)
+{
+	uint32_t i = comm_table_hash(thread, site, region);
+
+	for (;; i++) {
+		uint32_t *slot = &table->within[i & (table->n_slots - 1)];
+		const struct comm_tool_actor *actor = comm_array_at(&table->actors, *slot);
+
+		if (!*slot ||
+		    (actor->site == site && actor->region == region && actor->thread == thread))
+			return slot;
+	}
+}
+
+static void grow_slots(struct comm_table *table)
+{
+	uint32_t n = table->n_slots, *old = table->within;
+
+	table->n_slots = 4 * n;
+	table->within = comm_mem_map(table->n_slots * sizeof(*table->within));
+	for (uint32_t i = 0; i < n; i++) {
+		const struct comm_tool_actor *actor = comm_array_at(&table->actors, old[i]);
+
+		if (old[i])
+			*slot_of(table, actor->thread, actor->site, actor->region) = old[i];
+	}
+	comm_mem_unmap(old, n * sizeof(*old));
+}
+
+uint32_t comm_table_actor_within(struct comm_table *table, uint32_t thread, uint32_t site,
+				 uint32_t region)
+{
+	uint32_t *slot = slot_of(table, thread, site, region);
+
+	if (*slot)
+		return *slot;
+	if (comm_array_count(&table->actors) >= COMM_TABLE_ACTORS_WITHIN)
+		return 0;
+	if (table->n_within >= table->n_slots / 2) {
+		grow_slots(table);
+		slot = slot_of(table, thread, site, region);
+	}
+	table->n_within++;
+	return *slot = comm_table_add_actor(table, thread, site, region);
 }
 
 static void grow_buckets(struct comm_table *table)

@@ -36,6 +36,7 @@ struct comm_tool_cell {
 enum {
 	COMM_TABLE_CACHE = 4096,
 	COMM_TABLE_ACTORS = 1 << 24,
+	COMM_TABLE_ACTORS_WITHIN = 1 << 22, /* once there are as many, new ones are in no region */
 	COMM_TABLE_CELLS = 1 << 24,
 };
 
@@ -46,15 +47,22 @@ struct comm_table {
 	uint32_t *bucket;
 	uint32_t n_buckets; /* a power of two */
 	struct comm_tool_cell *cache[COMM_TABLE_CACHE];
+	/* This process's own actors in regions, by hash; 0: free. */
+	uint32_t n_within;
+	uint32_t *within;
+	uint32_t n_slots; /* a power of two */
 };
 
 void comm_table_init(struct comm_table *table);
 void comm_table_deinit(struct comm_table *table);
-/* In a child of fork(): no cell is its own. */
+/* In a child of fork(): no cell and no actor is its own. */
 void comm_table_forked(struct comm_table *table);
 
 uint32_t comm_table_add_actor(struct comm_table *table, uint32_t thread, uint32_t site,
 			      uint32_t region);
+/* The one of a region; 0: there are too many already. */
+uint32_t comm_table_actor_within(struct comm_table *table, uint32_t thread, uint32_t site,
+				 uint32_t region);
 struct comm_tool_cell *comm_table_find(struct comm_table *table, uint32_t writer, uint32_t reader,
 				       uint32_t object);
 

@@ -65,7 +65,7 @@ void comm_trace_waited(struct comm_trace *trace, uint64_t ns)
 	__atomic_fetch_add(trace->clock_ns, ns, __ATOMIC_RELAXED);
 }
 
-uint32_t comm_trace_actor(struct comm_trace *trace, uint32_t thread, uint32_t site)
+static uint32_t actor_outside(struct comm_trace *trace, uint32_t thread, uint32_t site)
 {
 	struct comm_trace_thread *t = &trace->threads[thread];
 
@@ -79,8 +79,18 @@ uint32_t comm_trace_actor(struct comm_trace *trace, uint32_t thread, uint32_t si
 		t->n_actors = n;
 	}
 	if (!t->actor[site])
-		t->actor[site] = comm_table_add_actor(&trace->table, thread, site, t->region);
+		t->actor[site] = comm_table_add_actor(&trace->table, thread, site, 0);
 	return t->actor[site];
+}
+
+/* Few of all sites meet each of thousands of regions: an array for each by site would be empty but for these. */
+uint32_t comm_trace_actor(struct comm_trace *trace, uint32_t thread, uint32_t site)
+{
+	uint32_t region = trace->threads[thread].region, actor = 0;
+
+	if (region)
+		actor = comm_table_actor_within(&trace->table, thread, site, region);
+	return actor ? actor : actor_outside(trace, thread, site);
 }
 
 /* What the loop needs of the trace, out of the way of the stores it makes. */
@@ -91,7 +101,9 @@ struct view {
 	uint32_t shift;
 	bool by_object, counting;
 	const uint32_t *actor; /* of the running thread, by site */
-	uint32_t n_actors;
+	uint32_t n_actors;     /* 0: it is in a region */
+	/* What was asked for last there; actor 0: nothing. */
+	uint32_t last_site, last_actor;
 	uint64_t accesses, instructions, phase_end;
 	uint64_t begun, since_ns; /* instructions and the clock, when the view was made */
 	uint64_t told;		  /* instructions up to there are the thread's already */
@@ -103,25 +115,33 @@ struct view {
 /* Rare, and so declared that the loop may keep its variables in registers. */
 #define RARE __attribute__((noinline, cold, no_caller_saved_registers, target("general-regs-only")))
 
-static INLINE struct view view_of(const struct comm_trace *trace)
+static INLINE void take_actors(const struct comm_trace *trace, struct view *v)
 {
 	const struct comm_trace_thread *thread = &trace->threads[trace->thread];
 
-	return (struct view){.chunk = trace->shadow.chunk,
-			     .object_offset = trace->shadow.object_offset,
-			     .page_offset = trace->shadow.page_offset,
-			     .time_offset = trace->shadow.time_offset,
-			     .bit = trace->reader_bit,
-			     .shift = trace->shadow.shift,
-			     .by_object = trace->by_object,
-			     .counting = trace->counting,
-			     .actor = thread->actor,
-			     .n_actors = thread->n_actors,
-			     .instructions = trace->instructions,
-			     .phase_end = trace->phase_end,
-			     .begun = trace->instructions,
-			     .told = trace->instructions,
-			     .since_ns = __atomic_load_n(trace->clock_ns, __ATOMIC_RELAXED)};
+	v->actor = thread->actor;
+	v->n_actors = thread->region ? 0 : thread->n_actors;
+	v->last_actor = 0;
+}
+
+static INLINE struct view view_of(const struct comm_trace *trace)
+{
+	struct view v = {.chunk = trace->shadow.chunk,
+			 .object_offset = trace->shadow.object_offset,
+			 .page_offset = trace->shadow.page_offset,
+			 .time_offset = trace->shadow.time_offset,
+			 .bit = trace->reader_bit,
+			 .shift = trace->shadow.shift,
+			 .by_object = trace->by_object,
+			 .counting = trace->counting,
+			 .instructions = trace->instructions,
+			 .phase_end = trace->phase_end,
+			 .begun = trace->instructions,
+			 .told = trace->instructions,
+			 .since_ns = __atomic_load_n(trace->clock_ns, __ATOMIC_RELAXED)};
+
+	take_actors(trace, &v);
+	return v;
 }
 
 static INLINE void tell_thread(struct comm_trace *trace, struct view *v)
@@ -180,43 +200,6 @@ static RARE uint32_t unusual_actor(struct comm_trace *trace,
 	return comm_trace_actor(trace, trace->thread, segment->site);
 }
 
-static struct comm_trace_actors *actors_of(struct comm_trace_thread *t, uint32_t region)
-{
-	uint32_t n = t->n_others ? t->n_others : 16;
-
-	while (n <= region)
-		n *= 2;
-	if (n > t->n_others) {
-		t->other = comm_mem_realloc(t->other, n * sizeof(*t->other));
-		__builtin_memset(t->other + t->n_others, 0, (n - t->n_others) * sizeof(*t->other));
-		t->n_others = n;
-	}
-	return &t->other[region];
-}
-
-/* Puts the actors of the region that the thread is in away, and takes those of another one. */
-static void go_to_region(struct comm_trace_thread *t, uint32_t region)
-{
-	struct comm_trace_actors *actors;
-
-	*actors_of(t, t->region) = (struct comm_trace_actors){t->n_actors, t->actor};
-	actors = actors_of(t, region);
-	t->region = region;
-	t->actor = actors->actor;
-	t->n_actors = actors->n;
-}
-
-/* Those of a call that is over are not asked for again. */
-static void forget_region(struct comm_trace *trace, struct comm_trace_thread *t, uint32_t region)
-{
-	struct comm_trace_actors *actors = actors_of(t, region);
-
-	if (trace->is_entered_again(region))
-		return;
-	comm_mem_free(actors->actor);
-	*actors = (struct comm_trace_actors){0};
-}
-
 /*
  * Calls end that the stack's top is above of: the one that returns, and those that longjmp() left.  Of another stack,
  * such as a signal handler's, nothing is known.
@@ -226,20 +209,13 @@ static RARE void leave_calls(struct comm_trace *trace, uint64_t sp)
 	struct comm_trace_thread *t = &trace->threads[trace->thread];
 
 	while (t->n_calls && t->call[t->n_calls - 1].sp < sp &&
-	       sp - t->call[t->n_calls - 1].sp < COMM_TRACE_STACK_BYTES) {
-		uint32_t left = t->region, around = t->call[--t->n_calls].around;
-
-		if (around == left)
-			continue;
-		go_to_region(t, around);
-		forget_region(trace, t, left);
-	}
+	       sp - t->call[t->n_calls - 1].sp < COMM_TRACE_STACK_BYTES)
+		t->region = t->call[--t->n_calls].around;
 }
 
 static RARE void enter_call(struct comm_trace *trace, uint32_t function, uint64_t sp)
 {
 	struct comm_trace_thread *t = &trace->threads[trace->thread];
-	uint32_t region;
 
 	/* Two that are under way do not begin at one place. */
 	leave_calls(trace, sp + 1);
@@ -250,9 +226,7 @@ static RARE void enter_call(struct comm_trace *trace, uint32_t function, uint64_
 		t->call = comm_mem_realloc(t->call, t->calls_capacity * sizeof(*t->call));
 	}
 	t->call[t->n_calls++] = (struct comm_trace_call){sp, t->region, function};
-	region = trace->begin_call(t->call, t->n_calls);
-	if (region != t->region)
-		go_to_region(t, region);
+	t->region = trace->begin_call(t->call, t->n_calls);
 }
 
 static INLINE uint8_t *chunk_of(struct comm_trace *trace, const struct view *v, uint64_t addr)
@@ -382,14 +356,17 @@ static INLINE void work_off(struct comm_trace *trace, struct view *v,
 		enter_call(trace, segment->entered - 1, slot[access->base]);
 		access++;
 		v->accesses--;
-		v->n_actors = 0;
+		take_actors(trace, v);
 	}
 	if (LIKELY(segment->site < v->n_actors))
 		actor = v->actor[segment->site];
+	else if (segment->site == v->last_site)
+		actor = v->last_actor;
 	if (UNLIKELY(!actor)) {
 		actor = unusual_actor(trace, segment);
-		v->actor = trace->threads[trace->thread].actor;
-		v->n_actors = trace->threads[trace->thread].n_actors;
+		take_actors(trace, v);
+		v->last_site = segment->site;
+		v->last_actor = actor;
 	}
 	for (; access < end; access++) {
 		uint64_t base = slot[access->base], addr = base + access->offset;
@@ -404,7 +381,7 @@ static INLINE void work_off(struct comm_trace *trace, struct view *v,
 		} else if (kind == COMM_TRACE_LEAVE) {
 			leave_calls(trace, base);
 			v->accesses--;
-			v->n_actors = 0;
+			take_actors(trace, v);
 		} else if (base || !(kind & COMM_TRACE_MAYBE)) {
 			if (!v->counting)
 				kind &= ~COMM_TRACE_READ;

@@ -73,12 +73,6 @@ static inline uint64_t comm_segment_header(const struct comm_tool_segment *segme
 	return (uintptr_t)segment | n_slots << 48 | n_accesses << 56;
 }
 
-/* By site; 0: none yet. */
-struct comm_trace_actors {
-	uint32_t n;
-	uint32_t *actor;
-};
-
 /* A call that a thread is in, and the region around it. */
 struct comm_trace_call {
 	uint64_t sp;
@@ -87,12 +81,11 @@ struct comm_trace_call {
 };
 
 struct comm_trace_thread {
-	uint32_t *actor; /* of the region that it is in */
+	uint32_t *actor; /* in no region, by site; 0: none yet */
 	uint32_t n_actors;
 	uint32_t region;
-	uint32_t n_calls, calls_capacity, n_others;
+	uint32_t n_calls, calls_capacity;
 	struct comm_trace_call *call;
-	struct comm_trace_actors *other; /* by region, of those that it is not in */
 };
 
 struct comm_trace {
@@ -119,8 +112,6 @@ struct comm_trace {
 	/* The host's: the region of the last of n calls that are under way. */
 	uint32_t (*begin_call)(const struct comm_trace_call *call, uint32_t n);
 	uint32_t calls_deep; /* a call within as many others counts for the last of these */
-	/* Whether it may be entered again once it is left. */
-	bool (*is_entered_again)(uint32_t region);
 	struct comm_trace_thread forked; /* what a child of fork() goes on in; n_calls 0: nothing */
 	/* The host's: names the object at an address that has none yet. */
 	uint32_t (*find_object)(uint64_t addr);

@@ -589,11 +589,6 @@ static uint32_t begin_call(const struct comm_trace_call *call, uint32_t n)
 	return ++calls_begun;
 }
 
-static bool is_entered_again(uint32_t region)
-{
-	return !region;
-}
-
 /* What a call does is told apart, from its entry until the stack is above it. */
 static void test_calls(void **state)
 {
@@ -619,7 +614,6 @@ static void test_calls(void **state)
 	calls_begun = begun_within = 0;
 	trace->begin_call = begin_call;
 	trace->calls_deep = 2;
-	trace->is_entered_again = is_entered_again;
 	comm_trace_add_thread(trace, 0);
 	comm_trace_run_thread(trace, 0);
 	enter->entered = 1;
@@ -642,13 +636,46 @@ static void test_calls(void **state)
 	}
 	assert_int_equal(trace->accesses, sizeof(step) / sizeof(*step));
 	assert_int_equal(trace->threads[0].n_calls, 0);
-	for (uint32_t i = 1; i < trace->threads[0].n_others; i++)
-		assert_null(trace->threads[0].other[i].actor);
 	/* As many actors as regions: what is left and entered again is as it was. */
 	assert_int_equal(comm_array_count(&trace->table.actors), 1 + 5);
 	free(enter);
 	free(leave);
 	free(write);
+	deinit(trace);
+}
+
+static const struct comm_tool_actor *actor_at(struct comm_trace *trace, uint32_t site)
+{
+	return comm_array_at(&trace->table.actors, comm_trace_actor(trace, 0, site));
+}
+
+/* Thousands of paths with sites far from each other cost no more than what is there; those beyond the bound are in no region. */
+static void test_many_regions(void **state)
+{
+	enum { REGIONS = 2000, SITES = 20 };
+	struct comm_trace *trace = make_trace(8);
+
+	(void)state;
+	comm_trace_add_thread(trace, 0);
+	for (uint32_t round = 0; round < 2; round++) {
+		for (uint32_t i = 0; i < REGIONS * SITES; i++) {
+			uint32_t site = i % SITES * 100000 + i / SITES;
+
+			trace->threads[0].region = 1 + i / SITES;
+			assert_int_equal(actor_at(trace, site)->region, 1 + i / SITES);
+			assert_int_equal(actor_at(trace, site)->site, site);
+		}
+		assert_int_equal(comm_array_count(&trace->table.actors), 1 + REGIONS * SITES);
+	}
+	assert_true(trace->table.n_slots <= 8 * REGIONS * SITES);
+	assert_int_equal(trace->threads[0].n_actors, 0);
+	comm_array_add(&trace->table.actors, COMM_TABLE_ACTORS_WITHIN - 1 - REGIONS * SITES);
+	assert_int_equal(actor_at(trace, 7)->region, 0);
+	assert_int_equal(actor_at(trace, 7)->site, 7);
+	trace->threads[0].region = 1;
+	assert_int_equal(actor_at(trace, 100000)->region, 1);
+	comm_table_forked(&trace->table);
+	assert_int_equal(trace->table.n_within, 0);
 	deinit(trace);
 }
 
@@ -717,8 +744,8 @@ int main(void)
 		cmocka_unit_test(test_many_readers),   cmocka_unit_test(test_objects),
 		cmocka_unit_test(test_clear_and_move), cmocka_unit_test(test_big_objects),
 		cmocka_unit_test(test_ages),	       cmocka_unit_test(test_calls),
-		cmocka_unit_test(test_fault),	       cmocka_unit_test(test_many_cells),
-		cmocka_unit_test(test_two_places),
+		cmocka_unit_test(test_many_regions),   cmocka_unit_test(test_fault),
+		cmocka_unit_test(test_many_cells),     cmocka_unit_test(test_two_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
