@@ -56,8 +56,8 @@ struct comm_tool_segment {
 	uint16_t n_accesses;
 	uint16_t n_slots; /* bases, and 1 for the header */
 	uint32_t n_instructions;
-	uint32_t
-		entered; /* 1 + index of the function that begins, if its calls are told apart, or 0 */
+	/* 1 + index of the function that begins, if its calls are told apart, or 0. */
+	uint32_t entered;
 	struct comm_tool_segment *next; /* of the same translation */
 	const uint64_t *ip;		/* of each access, in the order of execution */
 	struct comm_trace_access access[];
