@@ -336,7 +336,7 @@ struct within {
 	UInt site, region, place;
 };
 
-static UInt n_sites, n_within;
+static UInt n_sites, n_paths, n_within;
 static VgHashTable *known_within;
 static XArray *all_within; /* by place */
 
@@ -392,19 +392,17 @@ static void put_code(void)
 		struct comm_exact_file_within within = {n_sites + i, within_at(i)->region};
 
 		put_site(within.site, within_at(i)->site);
-		record(comm_call_path_count() ? COMM_EXACT_CALLED : COMM_EXACT_WITHIN, &within,
-		       sizeof(within), NULL, 0, NULL, 0);
+		record(n_paths ? COMM_EXACT_CALLED : COMM_EXACT_WITHIN, &within, sizeof(within),
+		       NULL, 0, NULL, 0);
 	}
 }
 
 static void put_paths(void)
 {
-	UInt n = comm_call_path_count();
-
-	for (UInt i = 0; i < n; i++) {
+	for (UInt i = 0; i < n_paths; i++) {
 		const struct comm_call_path *p = comm_call_path_get(i);
 		struct comm_exact_file_path one = {p->parent, p->function};
-		UInt left = n - i;
+		UInt left = n_paths - i;
 
 		if (i % EDGES_PER_RECORD == 0)
 			begin(COMM_EXACT_PATHS,
@@ -456,7 +454,7 @@ static UInt site_within(UInt site, UInt region)
 	UWord key;
 
 	/* A path ends with the function itself, unless that has no symbol: who called it is what is around. */
-	if (region && comm_call_path_count() &&
+	if (region && n_paths &&
 	    comm_call_path_get(region)->function == comm_site_get(site)->function)
 		region = comm_call_path_get(region)->parent;
 	if (!region)
@@ -483,6 +481,7 @@ static void put_actors(void)
 
 	/* Of actors that another process adds from here on nothing is said. */
 	n_sites = comm_site_count();
+	n_paths = comm_call_path_count();
 
 	for (UInt i = 0; i < n; i++) {
 		const struct comm_tool_actor *a = comm_array_at(&trace->table.actors, i);
