@@ -361,13 +361,19 @@ static void put_threads(void)
 	}
 }
 
+/* Of what another process has just added there may be no name yet. */
+static UInt length(const HChar *text)
+{
+	return text ? VG_(strlen)(text) : 0;
+}
+
 static void put_site(UInt id, UInt of)
 {
 	const struct comm_vg_site *s = comm_site_get(of);
 	struct comm_exact_file_site site = {.id = id,
 					    .function = s->function,
 					    .line = s->line,
-					    .source_bytes = s->source ? VG_(strlen)(s->source) : 0,
+					    .source_bytes = length(s->source),
 					    .offset = s->offset};
 
 	record(COMM_EXACT_SITE, &site, sizeof(site), s->source, site.source_bytes, NULL, 0);
@@ -378,8 +384,8 @@ static void put_code(void)
 	for (UInt i = 0; i < comm_function_count(); i++) {
 		const struct comm_vg_function *f = comm_function_get(i);
 		struct comm_exact_file_function function = {.id = i,
-							    .name_bytes = VG_(strlen)(f->name),
-							    .module_bytes = VG_(strlen)(f->module),
+							    .name_bytes = length(f->name),
+							    .module_bytes = length(f->module),
 							    .start = f->start};
 
 		record(COMM_EXACT_FUNCTION, &function, sizeof(function), f->name,
@@ -420,7 +426,7 @@ static void put_regions(void)
 	for (UInt i = 0; i < comm_call_region_count(); i++) {
 		const struct comm_call_region *r = comm_call_region_get(i);
 		struct comm_exact_file_region region = {
-			.id = i, .parent = r->parent, .name_bytes = VG_(strlen)(r->name)};
+			.id = i, .parent = r->parent, .name_bytes = length(r->name)};
 
 		record(COMM_EXACT_REGION, &region, sizeof(region), r->name, region.name_bytes, NULL,
 		       0);
@@ -435,8 +441,8 @@ static void put_objects(void)
 		const struct comm_vg_object *o = comm_object_get(i);
 		struct comm_exact_file_object object = {.id = i,
 							.kind = o->kind,
-							.name_bytes = VG_(strlen)(o->name),
-							.module_bytes = VG_(strlen)(o->module),
+							.name_bytes = length(o->name),
+							.module_bytes = length(o->module),
 							.start = o->start,
 							.size_bytes = o->size_bytes,
 							.blocks = o->blocks,
