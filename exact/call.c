@@ -105,6 +105,8 @@ static Bool matches(const HChar *p, const HChar *name)
 	const HChar *star = NULL, *from = NULL, *end;
 
 	while (*name) {
+		/* Of a bracket that nothing closes: it is a letter. */
+		end = NULL;
 		if (*p == '*') {
 			star = ++p;
 			from = name;
@@ -120,7 +122,7 @@ static Bool matches(const HChar *p, const HChar *name)
 			name++;
 			continue;
 		}
-		if (*p && *p != '[' && *p != '\\' && (*p == '?' || *p == *name)) {
+		if (*p && !end && *p != '\\' && (*p == '?' || *p == *name)) {
 			p++;
 			name++;
 			continue;

@@ -134,6 +134,17 @@ if command -v valgrind >/dev/null && "$commd" --doctor 2>/dev/null | grep -q '^ 
   told_of a "longjmp() leaves calls" "$plain"' | . == {"fill from leap > add_up from main": 800, "fill from leap > main from (below main)": 800}' caller
   profile forks --callers=16
   told_of '*' "who called whom goes on in a child" '."fill from forks > add_up from forks" == 8000' caller
+  cat >"$dir/table.cc" <<'END'
+struct table {
+	volatile long word[100];
+	__attribute__((noipa)) long operator[](int i) { return word[i]++; }
+};
+int main() { static table t; return t[0] + t[1] + t[1]; }
+END
+  g++ -O2 -g -o "$dir/numbered" "$dir/table.cc" || exit 1
+  profile - --calls 'table::operator[]'
+  told_of '*' "a bracket that nothing closes" '."table::operator[](int) #2 > table::operator[](int) #3" == 8'
+  gcc -O2 -g -Wall -Wextra -Werror -Iinclude -o "$dir/numbered" tests/e2e/numbered.c -lpthread || exit 1
   profile steps --callers --calls step
   says "Valgrind: not both" "^commd: under Valgrind either --calls or --callers$"
   profile steps --calls nothing
