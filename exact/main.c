@@ -108,7 +108,7 @@ static void debug_usage(void)
 
 static void end_phase(void)
 {
-	comm_output_phase("");
+	comm_output_phase(NULL);
 	/* From here: each is as long at least, also where the one before ended late. */
 	trace.phase_end = trace.instructions + phase_instructions;
 }

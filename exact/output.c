@@ -327,7 +327,8 @@ void comm_output_phase(const HChar *next_name)
 	}
 	phase.start_ns = phase.end_ns;
 	phase.start_instruction = phase.end_instruction;
-	VG_(strlcpy)(phase_name, next_name, sizeof(phase_name));
+	if (next_name)
+		VG_(strlcpy)(phase_name, next_name, sizeof(phase_name));
 }
 
 /* Code in a region: its site in the file comes after those of code that is in none. */

@@ -22,7 +22,7 @@ struct comm_vg_thread {
 void comm_output_init(struct comm_trace *trace, const struct comm_array *threads,
 		      const HChar *path);
 ULong comm_output_now_ns(void);
-/* Ends the phase at hand and begins the next; an empty one is not written. */
+/* Ends the phase at hand and begins the next; an empty one is not written.  next_name NULL: it goes on, under its name. */
 void comm_output_phase(const HChar *next_name);
 void comm_output_finish(void);
 /* In a child of fork(): what it counts stands in its first ancestor's file. */

@@ -49,6 +49,8 @@ is() { # is NAME GOT WANT
 exact marks
 is "stopped: not counted" "$(edges functions produce consume)" "2 12288 12288"
 is "phases are told apart" "$("$dump" "$tmp/out" functions | awk -F'\t' '$3 ~ /:consume$/ && $2 ~ /:produce$/ {print $1, $4}' | sort | tr '\n' ' ')" "1=one 8192 2=two 4096 "
+exact marks --phase-instructions=1000
+is "and keep their names in pieces" "$("$dump" "$tmp/out" functions | awk -F'\t' '$3 ~ /:consume$/ && $2 ~ /:produce$/ {name = $1; sub(/^[0-9]+=/, "", name); if ($1 ~ /=/) { k[name]++; b[name] += $4 }} END {for (i in b) printf "%s %.0f %d\n", i, b[i], (k[i] > 1)}' | sort | tr '\n' ' ')" "one 8192 1 two 4096 1 "
 is "threads have names" "$("$dump" "$tmp/out" threads | grep -c ':consumer	')" "$("$dump" "$tmp/out" threads | grep -c consumer)"
 
 exact many
