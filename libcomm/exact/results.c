@@ -370,6 +370,9 @@ static int load_phase(struct comm_exact *exact, const struct result_record *r, u
 	name = take(exact, &at, r->payload + r->bytes, f.name_bytes);
 	if (!name || f.end_ns < f.start_ns || f.end_instruction < f.start_instruction)
 		return -EBADMSG;
+	if (index && (f.start_ns < exact->phase[index - 1].end_ns ||
+		      f.start_instruction < exact->phase[index - 1].end_instruction))
+		return -EBADMSG;
 	exact->phase[index] =
 		(struct comm_exact_phase){.name = name,
 					  .start_ns = f.start_ns,

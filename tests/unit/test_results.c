@@ -60,7 +60,8 @@ struct spoil {
 	uint32_t write_actor, write_object, executing, path_parent, path_function, called_site,
 		called_path;
 	uint64_t young_bytes;
-	uint32_t n_ages; /* of the second edges */
+	uint32_t n_ages;		    /* of the second edges */
+	uint64_t next_ns, next_instruction; /* when a second phase begins; 0 ns: there is none */
 	int no_end, after_end, maps;
 };
 
@@ -99,7 +100,13 @@ static void make(struct file *f, const struct spoil *s)
 	struct comm_exact_file_object object = {.name_bytes = 1, .kind = s->kind, .blocks = 2};
 	struct comm_exact_file_actor actors[4] = {
 		{0}, {0, 1, 0, 0}, {1, s->actor_site, 1, 0}, {1, 1, 2, 0}};
-	struct comm_exact_file_phase phase = {.name_bytes = 1, .start_ns = 5, .end_ns = 6};
+	struct comm_exact_file_phase phase = {
+		.name_bytes = 1, .start_ns = 5, .end_ns = 6, .end_instruction = 40};
+	struct comm_exact_file_phase next = {.index = 1,
+					     .start_ns = s->next_ns,
+					     .end_ns = 90,
+					     .start_instruction = s->next_instruction,
+					     .end_instruction = 90};
 	struct comm_exact_file_edge edges[4] = {
 		{s->edge_src, s->edge_dst, s->edge_object, s->back, 100, s->first_bytes},
 		{1, 3, 1, 3, 20, 1},
@@ -131,6 +138,8 @@ static void make(struct file *f, const struct spoil *s)
 	put_record(f, COMM_EXACT_AGES, ages + 2, s->n_ages * sizeof(ages[0]), "");
 	put_record(f, COMM_EXACT_WRITES, writes, sizeof(writes), "");
 	put_record(f, COMM_EXACT_INSTRUCTIONS, executed, sizeof(executed), "");
+	if (s->next_ns)
+		put_record(f, COMM_EXACT_PHASE, &next, sizeof(next), "");
 	put_record(f, COMM_EXACT_CALLED, &called, sizeof(called), "");
 	put_record(f, COMM_EXACT_PATHS, paths, 3 * sizeof(*paths), "");
 	put_record(f, COMM_EXACT_PATHS, paths + 3, sizeof(*paths), "");
@@ -349,6 +358,15 @@ static void test_bad_ids(void **state)
 		s.member = value;                             \
 		assert_int_equal(parse_spoilt(&s), -EBADMSG); \
 	} while (0)
+	s = good;
+	s.next_ns = 6;
+	s.next_instruction = 40;
+	assert_int_equal(parse_spoilt(&s), 0);
+	s.next_instruction = 39;
+	assert_int_equal(parse_spoilt(&s), -EBADMSG);
+	s.next_instruction = 40;
+	s.next_ns = 5;
+	assert_int_equal(parse_spoilt(&s), -EBADMSG);
 	SPOILT(young_bytes, 61);
 	SPOILT(young_bytes, UINT64_MAX);
 	SPOILT(n_ages, 1);
