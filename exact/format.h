@@ -167,8 +167,7 @@ struct comm_exact_file_object {
 struct comm_exact_file_actor {
 	uint32_t thread;
 	uint32_t site;
-	uint32_t call; /* 0, or the sequence number of the call, from 1 */
-	uint32_t reserved;
+	uint64_t reserved;
 };
 
 struct comm_exact_file_phase {

@@ -355,7 +355,7 @@ static int load_actors(struct comm_exact *exact, const struct result_record *r, 
 		/* Actor 0 stands for an unknown writer: it has no thread. */
 		if (*n && (f.thread >= exact->run.n_threads || f.site >= exact->run.n_sites))
 			return -EBADMSG;
-		exact->actor[(*n)++] = (struct comm_exact_actor){f.thread, f.site, f.call};
+		exact->actor[(*n)++] = (struct comm_exact_actor){f.thread, f.site};
 	}
 	return 0;
 }

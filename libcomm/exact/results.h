@@ -41,7 +41,6 @@ struct comm_exact_run {
 
 struct comm_exact_actor {
 	uint32_t thread, site;
-	uint32_t call; /* number of the function's call, from 1; 0: calls are not told apart */
 };
 
 /* Where a site is; addresses of the program as comm_exact_maps() has it.  ip 0: its names are known. */
@@ -102,8 +101,8 @@ const char *comm_exact_maps(const struct comm_exact *exact, size_t *ret_bytes);
 void comm_exact_rename(struct comm_exact *exact, const uint32_t *site, const uint32_t *object);
 
 /*
- * Emits a phase as an estimator emits a slice: each edge once, numbered calls summed
- * up, variance 0, ordered by key; watched_bytes are those that were written less than ten seconds before.  What *ret_unwritten points to is valid until the next call.
+ * Emits a phase as an estimator emits a slice: each edge once, variance 0,
+ * ordered by key; watched_bytes are those that were written less than ten seconds before.  What *ret_unwritten points to is valid until the next call.
  * -ENOENT: no such phase; -ENOMEM.
  */
 int comm_exact_slice(struct comm_exact *exact, uint32_t phase, comm_edge_fn *emit, void *ctx,

@@ -98,8 +98,7 @@ static void make(struct file *f, const struct spoil *s)
 	struct comm_exact_file_function function = {.name_bytes = 1, .module_bytes = 2};
 	struct comm_exact_file_site site = {.source_bytes = 3, .line = 9};
 	struct comm_exact_file_object object = {.name_bytes = 1, .kind = s->kind, .blocks = 2};
-	struct comm_exact_file_actor actors[4] = {
-		{0}, {0, 1, 0, 0}, {1, s->actor_site, 1, 0}, {1, 1, 2, 0}};
+	struct comm_exact_file_actor actors[4] = {{0}, {0, 1, 0}, {1, s->actor_site, 0}, {1, 1, 0}};
 	struct comm_exact_file_phase phase = {
 		.name_bytes = 1, .start_ns = 5, .end_ns = 6, .end_instruction = 40};
 	struct comm_exact_file_phase next = {.index = 1,
@@ -258,13 +257,12 @@ static void test_good(void **state)
 	assert_int_equal(comm_exact_path_at(exact, 3)->parent, 2);
 	assert_int_equal(comm_exact_path_at(exact, 3)->function, 1);
 	assert_null(comm_exact_path_at(exact, 4));
-	assert_int_equal(comm_exact_actor_at(exact, 3)->call, 2);
 	assert_int_equal(comm_exact_code_at(exact, 0)->ip, 0);
 	assert_int_equal(comm_exact_code_at(exact, 1)->ip, 0x1234);
 	assert_int_equal(comm_exact_code_at(exact, 1)->reads, 0x1235);
 	assert_string_equal(comm_exact_phase_at(exact, 0)->name, "p");
 	assert_int_equal(comm_exact_phase_at(exact, 0)->n_edges, 4);
-	/* Two numbered calls make one edge; bytes without a writer are unwritten. */
+	/* Two actors of one thread and site make one edge; bytes without a writer are unwritten. */
 	assert_int_equal(comm_exact_slice(exact, 0, emit, &got, &unwritten), 0);
 	assert_int_equal(got.n, 2);
 	assert_int_equal(got.edge[0].src_thread, 1);
