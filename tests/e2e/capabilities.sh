@@ -4,6 +4,9 @@
 # runs to the byte, of a live run by who stands in the answer. Where the table says no, there is none. No root needed but for the live run.
 . "$(dirname "$0")/../tap.bash"
 table=docs/guide/capabilities.md
+if ! command -v valgrind >/dev/null || [ ! -x "$O/exact/commexact-amd64-linux" ]; then
+  skip_all "Valgrind is not installed, or was not when this was built"
+fi
 frames=4 words=1000
 
 flags=(-O2 -g -fno-optimize-sibling-calls -Wall -Wextra -Werror -Iinclude)
