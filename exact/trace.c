@@ -202,7 +202,8 @@ static RARE uint32_t unusual_actor(struct comm_trace *trace,
 
 /*
  * Calls end that the stack's top is above of: the one that returns, and those that longjmp() left.  Of another stack,
- * such as a signal handler's, nothing is known.
+ * such as a signal handler's, nothing is known; one that lies less than COMM_TRACE_STACK_BYTES above, such as another
+ * coroutine's, cannot be told from this one, and what returns on it ends these calls.
  */
 static RARE void leave_calls(struct comm_trace *trace, uint64_t sp)
 {
@@ -217,7 +218,10 @@ static RARE void enter_call(struct comm_trace *trace, uint32_t function, uint64_
 {
 	struct comm_trace_thread *t = &trace->threads[trace->thread];
 
-	/* Two that are under way do not begin at one place. */
+	/*
+	 * Two that are under way do not begin at one place.  A jump to the first instruction from within, where a loop
+	 * of a function without a frame begins, cannot be told from a call that came after: each turn is a call.
+	 */
 	leave_calls(trace, sp + 1);
 	if (t->n_calls == trace->calls_deep)
 		return;
