@@ -212,8 +212,10 @@ static void compare(const struct comm_trace *trace, struct model *m)
 
 static void deinit(struct comm_trace *trace)
 {
-	for (uint32_t i = 0; i < trace->n_threads; i++)
+	for (uint32_t i = 0; i < trace->n_threads; i++) {
 		free(trace->threads[i].actor);
+		free(trace->threads[i].call);
+	}
 	free(trace->threads);
 	comm_table_deinit(&trace->table);
 	comm_shadow_deinit(&trace->shadow);
