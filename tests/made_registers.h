@@ -6,6 +6,8 @@
 #ifndef MADE_REGISTERS_H
 #define MADE_REGISTERS_H
 
+#include <math.h>
+
 #include "clock.h"
 
 static uint64_t now_made_ns;
@@ -217,6 +219,52 @@ static inline void touch_as(uint32_t tgid, uint32_t tid, unsigned int cpu, uint6
 		assert_true(n_queued < QUEUED);
 		queue[n_queued++] = trap;
 	}
+}
+
+/* The windows that are tested, and what they may take. */
+static struct comm_register_windows *w;
+static uint64_t now_ns;
+static const struct comm_window_means unbound = {INFINITY, INFINITY};
+static struct comm_window_means all, of_long;
+
+enum { WORD = 0x7000, OFFERED_TO = 11 }; /* that is read, and the thread that reads it */
+
+/* The test's: what it is told. */
+static void on_event(void *ctx, const struct comm_event *event);
+
+static int teardown(void **state)
+{
+	(void)state;
+	comm_register_windows_destroy(w);
+	w = NULL;
+	return 0;
+}
+
+static void offer(uint64_t addr, uint64_t lag_ns, double stands_for)
+{
+	const struct comm_live_word word = {.tgid = (uint32_t)getpid(),
+					    .tid = OFFERED_TO,
+					    .addr = addr,
+					    .ip = READS,
+					    .size_bytes = 8,
+					    .lag_ns = lag_ns,
+					    .stands_for = stands_for};
+
+	comm_register_windows_offer(w, &word);
+}
+
+static void pass(uint64_t ms)
+{
+	now_ns += ms * MS;
+	comm_register_windows_collect(w, now_ns, on_event, NULL);
+	comm_register_windows_turn(w, now_ns, &all, &of_long);
+}
+
+/* Begins a window on WORD that lasts so long. */
+static void begin_one(uint64_t length_ms)
+{
+	offer(WORD, length_ms * MS / LAGS, 1000);
+	pass(0);
 }
 
 #endif

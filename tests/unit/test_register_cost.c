@@ -17,12 +17,9 @@
 
 #include "made_registers.h"
 
-enum { WORD = 0x7000, TOLD = 16 };
+enum { TOLD = 16 };
 
-static const struct comm_window_means unbound = {INFINITY, INFINITY};
-static struct comm_register_windows *w;
-static struct comm_window_means all, of_long;
-static uint64_t now_ns, strings_made_ns, watched_since_ns;
+static uint64_t strings_made_ns, watched_since_ns;
 static bool is_watched, can_tell;
 
 static struct {
@@ -70,41 +67,6 @@ static int setup(void **state)
 	is_watched = false;
 	can_tell = true;
 	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	comm_register_windows_destroy(w);
-	w = NULL;
-	return 0;
-}
-
-static void offer(uint64_t addr, uint64_t lag_ns, double stands_for)
-{
-	const struct comm_live_word word = {.tgid = (uint32_t)getpid(),
-					    .tid = 11,
-					    .addr = addr,
-					    .ip = READS,
-					    .size_bytes = 8,
-					    .lag_ns = lag_ns,
-					    .stands_for = stands_for};
-
-	comm_register_windows_offer(w, &word);
-}
-
-static void pass(uint64_t ms)
-{
-	now_ns += ms * MS;
-	comm_register_windows_collect(w, now_ns, on_event, NULL);
-	comm_register_windows_turn(w, now_ns, &all, &of_long);
-}
-
-/* Begins a window on WORD that lasts so long. */
-static void begin_one(uint64_t length_ms)
-{
-	offer(WORD, length_ms * MS / LAGS, 1000);
-	pass(0);
 }
 
 static struct comm_register_windows_stats stats_now(void)

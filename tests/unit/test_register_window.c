@@ -17,16 +17,12 @@
 
 #include "made_registers.h"
 
-enum { WORD = 0x7000, OTHER = 999, STRANGER = 1000001 };
+enum { OTHER = 999, STRANGER = 1000001 };
 enum { R = COMM_ACCESS_READ, W = COMM_ACCESS_WRITE };
 /* Threads, which run on the CPU of their number's last bit. */
-enum { PARSER = 10, MATCHER = 11, JOURNAL = 12, READER = 13 };
+enum { PARSER = 10, MATCHER = OFFERED_TO, JOURNAL = 12, READER = 13 };
 
-static struct comm_register_windows *w;
-static uint64_t now_ns;
 static bool is_private;
-static const struct comm_window_means unbound = {INFINITY, INFINITY};
-static struct comm_window_means all;
 
 static struct {
 	struct comm_event event[256];
@@ -65,42 +61,7 @@ static void make(uint32_t slots)
 	memset(&heard, 0, sizeof(heard));
 	now_ns = 1000 * MS;
 	is_private = true;
-	all = unbound;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	comm_register_windows_destroy(w);
-	w = NULL;
-	return 0;
-}
-
-static void offer(uint64_t addr, uint64_t lag_ns, double stands_for)
-{
-	const struct comm_live_word word = {.tgid = (uint32_t)getpid(),
-					    .tid = MATCHER,
-					    .addr = addr,
-					    .ip = READS,
-					    .size_bytes = 8,
-					    .lag_ns = lag_ns,
-					    .stands_for = stands_for};
-
-	comm_register_windows_offer(w, &word);
-}
-
-static void pass(uint64_t ms)
-{
-	now_ns += ms * MS;
-	comm_register_windows_collect(w, now_ns, on_event, NULL);
-	comm_register_windows_turn(w, now_ns, &all, &unbound);
-}
-
-/* Begins a window on WORD that lasts so long. */
-static void begin_one(uint64_t length_ms)
-{
-	offer(WORD, length_ms * MS / LAGS, 1000);
-	pass(0);
+	all = of_long = unbound;
 }
 
 static void reads(uint32_t tid)
@@ -601,7 +562,7 @@ static void test_lengths(void **state)
 
 		offer(WORD, of[i].lag_ms * MS, 1);
 		all.left_ns = 0;
-		comm_register_windows_turn(w, now_ns, &all, &unbound);
+		comm_register_windows_turn(w, now_ns, &all, &of_long);
 		assert_int_equal(comm_register_windows_turn_ms(w), INT_MAX);
 		all = unbound;
 		pass(0);
