@@ -38,8 +38,7 @@ static const double CALLS_SHARE = 0.15;
 static const uint64_t CALLS_KEPT_NS = 8000000000u;
 /*
  * Debug registers that are set slow string instructions down, though they never trap (docs/operate/overhead.md).  Where
- * the sampler cannot tell by how much, they are set in no more of the time than that many times the budget's share:
- * of three servers that took 0 to 5 % while any was set, so at 5 % it costs as much as the budget.
+ * the sampler cannot tell by how much, they are set in no more of the time than that many times the budget's share.
  */
 static const double SET_PER_OVERHEAD = 20;
 
