@@ -99,7 +99,8 @@ void comm_surveyed_reads_pair(struct comm_surveyed_reads *reads, const struct co
 	comm_movers_met(reads->movers, pair.writer);
 	if (comm_movers_moved(reads->movers, pair.writer, pair.reader))
 		pair.write.flags = 0;
-	else if (event->fed.write.flags && !event->fed.write.ip)
+	else if (event->fed.write.flags && !event->fed.write.ip &&
+		 !(event->fed.write.flags & COMM_ACCESS_KERNEL))
 		pair.write.site = guess_site(reads, pair.writer, &pair.read);
 	comm_watched_add(reads->watched, event->fed.window, &pair);
 }

@@ -112,6 +112,21 @@ static void code_of_a_writer_is_not_told(void **state)
 	assert_lost(COMM_LOSS_MAX, 0);
 }
 
+/* The kernel has no code that is told, and nobody guesses at it. */
+static void the_kernel_writes(void **state)
+{
+	struct comm_event event = fed_of(HEAP, HEAP, 1, 3);
+
+	(void)state;
+	world.watched = 1;
+	event.fed.write.ip = 0;
+	event.fed.write.flags |= COMM_ACCESS_KERNEL;
+	give(&event);
+	first_slice();
+	assert_int_equal(world.last_edge.src_site, COMM_SITE_KERNEL);
+	assert_lost(COMM_LOSS_MAX, 0);
+}
+
 static const char *writer_told(uint64_t addr)
 {
 	const struct comm_sites *sites = comm_engine_identity(engine)->sites;
@@ -203,6 +218,7 @@ int main(void)
 		TEST(pairs_of_windows),
 		TEST(what_an_allocator_reads),
 		TEST(code_of_a_writer_is_not_told),
+		TEST(the_kernel_writes),
 		TEST(a_write_elsewhere),
 		TEST(code_of_a_writer_is_guessed),
 		TEST(code_that_is_told_is_no_guess),
