@@ -200,16 +200,16 @@ void ctl_overview_survey_flows(const struct ctl_overview_survey *survey)
 	}
 	if (high < CTL_OVERVIEW_LEAST)
 		snprintf(line, sizeof(line),
-			 "of what changes soon, under %.1f %% comes from another thread (%s)",
+			 "of what changes within 1 s, under %.1f %% comes from another thread (%s)",
 			 fmax(0.1, 100 * high), windows);
 	else if (low < CTL_OVERVIEW_LEAST && high > 1 - CTL_OVERVIEW_LEAST)
 		snprintf(line, sizeof(line),
-			 "how much of what changes soon comes from another thread is not "
+			 "how much of what changes within 1 s comes from another thread is not "
 			 "known (%s)%s",
 			 windows, tells_flows(survey) ? "; of what does:" : "");
 	else
 		snprintf(line, sizeof(line),
-			 "of what changes soon, %.0f to %.0f %% comes from another thread "
+			 "of what changes within 1 s, %.0f to %.0f %% comes from another thread "
 			 "(%s)%s",
 			 floor(100 * low), ceil(100 * high), windows,
 			 tells_flows(survey) ? "; of what does:" : "");

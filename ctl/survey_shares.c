@@ -83,7 +83,8 @@ static int add_flows(const struct shares *s, const struct comm_report *threads,
 	if (!threads->windows)
 		return 0;
 	ctl_overview_crossing(threads, &share.low, &share.high);
-	code = s->add(s->data, "of what changes soon, what comes from another thread", &share);
+	code = s->add(s->data, "of what changes within 1 s, what comes from another thread",
+		      &share);
 	for (size_t i = 0; i < functions->n_edges && !code; i++) {
 		const struct comm_report_edge *edge = comm_report_edge_at(functions, i);
 		struct ctl_survey_share flow = {

@@ -285,8 +285,8 @@ static void print_account(const struct ctl_term *term, const struct comm_query *
 
 	printf("\n%sOf %s %s%s\n", ctl_style(term, CTL_BOLD), ctl_bytes(a, report->read_bytes),
 	       query->first_read ? "read for the first time since written"
-	       : query->fresh	 ? report->exact ? "read less than 10 s after it was written"
-						 : "read of data that changes soon"
+	       : query->fresh	 ? report->exact ? "read less than 1 s after it was written"
+						 : "read of data that changes within 1 s"
 				 : "read in all",
 	       ctl_style(term, CTL_PLAIN));
 	snprintf(line, sizeof(line), "written by another %s",
@@ -574,9 +574,10 @@ static void print_reading(const struct ctl_term *term, const struct comm_query *
 		 "factor, "
 		 "%.2f, which shares do not have; small or rare flows may be missing "
 		 "altogether.%s",
-		 query->fresh ? "Seen in windows on words that change soon, drawn at random: who "
-				"writes them last before they are read."
-			      : "Estimates from samples.",
+		 query->fresh
+			 ? "Seen in windows on words that change within 1 s, drawn at random: who "
+			   "writes them last before they are read."
+			 : "Estimates from samples.",
 		 query->resolved ? "Confirmed is what both halves of the run agree on, and whose "
 				   "share or bytes "
 				   "are known to 3 to 1. "

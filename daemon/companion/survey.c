@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "allotment.h"
+#include "census.h"
 #include "clock.h"
 #include "companion.h"
 #include "inspect.h"
@@ -73,6 +74,8 @@ static void offer_live(void *ctx, const struct comm_live_word *word)
 {
 	struct survey *s = ctx;
 
+	if (comm_census_class_of(0, word->lag_ns) > COMM_CENSUS_CHANGED + COMM_CENSUS_FED)
+		return;
 	if (s->registers)
 		comm_register_windows_offer(s->registers, word);
 	else if (s->switches)

@@ -207,7 +207,7 @@ struct comm_query {
 	uint64_t unwritten;
 	/*
 	 * Nonzero: not what the run's estimator says, but who feeds whom with fresh data: of some of the
-	 * sampled reads, drawn with a known chance, the words that change soon, and who was seen to
+	 * sampled reads, drawn with a known chance, the words that change within 1 s, and who was seen to
 	 * write them last before they are read.  Of an exact run what was read less than 10 s after it
 	 * was written; -ENODATA where ages were not counted.  Not of first reads,
 	 * or by "phase", "time", "frame" or "frames", of which nothing is known there: -EINVAL.

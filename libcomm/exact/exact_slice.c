@@ -33,12 +33,15 @@ static int compare_edges(const void *left, const void *right)
 	return order;
 }
 
+/* Written as shortly before as the data changes that windows are opened on. */
 static double fresh_bytes(const struct comm_exact_phase *phase, size_t edge)
 {
+	static const uint64_t less_ns[] = COMM_EXACT_AGES_NS;
 	uint64_t bytes = 0;
 
 	for (int i = 0; phase->ages && i < COMM_EXACT_AGES_MAX; i++)
-		bytes += phase->ages[edge].bytes[i];
+		if (less_ns[i] <= comm_census_lag_ns[COMM_CENSUS_FED])
+			bytes += phase->ages[edge].bytes[i];
 	return (double)bytes;
 }
 

@@ -27,7 +27,11 @@
 	X(3000000000ull)       \
 	X(10000000000ull)
 
-enum { COMM_CENSUS_LAGS = 9 };
+enum {
+	COMM_CENSUS_LAGS = 9,
+	/* Who feeds whom is told of words that this look, after 1 s, or an earlier one finds changed. */
+	COMM_CENSUS_FED = 6,
+};
 
 extern const uint64_t comm_census_lag_ns[COMM_CENSUS_LAGS];
 

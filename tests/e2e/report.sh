@@ -12,7 +12,7 @@ sqlite3 survey.db 'UPDATE slice SET watches = 10 WHERE id = (SELECT min(id) FROM
 expect 0 "$ctl" report --store survey.db
 says stdout '^FRESH  *of what is read besides, .* within 10 ms'
 says stdout 'within 10 s changes its value$'
-says stdout '^FEEDS .*of what changes soon'
+says stdout '^FEEDS .*of what changes within 1 s'
 cp survey.db few.db
 sqlite3 few.db 'UPDATE slice SET watches = 0' 'UPDATE slice SET watches = 9 WHERE id = (SELECT min(id) FROM slice)' || exit 1
 expect 0 "$ctl" report --store few.db
