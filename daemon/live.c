@@ -705,6 +705,7 @@ int comm_live(const struct comm_options *options)
 	live.source.sampler->stop(live.source.handle);
 	set_apart(&live, spent_ns);
 	say_lowered(max_rate);
+	comm_companions_end(live.companions);
 	pump(&live);
 	end_ns = comm_live_events_finish(&live.events);
 	/* Of a short run much may still be without a name. */

@@ -19,6 +19,7 @@ static uint64_t made_clock_ns(void)
 	return ++now_made_ns;
 }
 #define comm_clock_now_ns made_clock_ns
+#include "../daemon/companion/late_words.c"
 #include "../daemon/companion/register_window.c"
 #include "../daemon/companion/window_cost.c"
 #include "../daemon/companion/window_pairs.c"
@@ -240,7 +241,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void offer(uint64_t addr, uint64_t lag_ns, double stands_for)
+static void offer_as(bool is_sole, uint64_t addr, uint64_t lag_ns, double stands_for)
 {
 	const struct comm_live_word word = {.tgid = (uint32_t)getpid(),
 					    .tid = OFFERED_TO,
@@ -248,9 +249,20 @@ static void offer(uint64_t addr, uint64_t lag_ns, double stands_for)
 					    .ip = READS,
 					    .size_bytes = 8,
 					    .lag_ns = lag_ns,
-					    .stands_for = stands_for};
+					    .stands_for = stands_for,
+					    .is_sole = is_sole};
 
 	comm_register_windows_offer(w, &word);
+}
+
+static void offer(uint64_t addr, uint64_t lag_ns, double stands_for)
+{
+	offer_as(false, addr, lag_ns, stands_for);
+}
+
+static inline void offer_sole(uint64_t addr, uint64_t lag_ns, double stands_for)
+{
+	offer_as(true, addr, lag_ns, stands_for);
 }
 
 static void pass(uint64_t ms)

@@ -87,6 +87,13 @@ void comm_companions_gone(struct comm_companions *c, uint32_t tgid)
 			c->open[i].companion->gone(c->open[i].handle, tgid);
 }
 
+void comm_companions_end(struct comm_companions *c)
+{
+	for (unsigned int i = 0; i < c->n; i++)
+		if (c->open[i].companion->end)
+			c->open[i].companion->end(c->open[i].handle);
+}
+
 uint64_t comm_companions_drain(struct comm_companions *c, uint64_t now_ns, comm_event_fn *push,
 			       void *ctx)
 {

@@ -6,7 +6,7 @@
  * companion neither takes samples nor estimates.
  *
  * One thread uses it.  Life: open, while all privileges are there; (drain, the engine
- * with its bursts, turn)*; drain once more; close.
+ * with its bursts, turn)*; end; drain once more; close.
  */
 #ifndef COMM_COMPANION_H
 #define COMM_COMPANION_H
@@ -53,6 +53,8 @@ struct comm_companion {
 		      const struct comm_burst *burst);
 	/* Optional: the process has ended, or runs another program. */
 	void (*gone)(void *companion, uint32_t tgid);
+	/* Optional: the run ends, and drain() is called once more. */
+	void (*end)(void *companion);
 	/* Pushes the companion's events since the last call, and then its losses. */
 	void (*drain)(void *companion, uint64_t now_ns, comm_event_fn *push, void *ctx);
 	/*
@@ -91,6 +93,7 @@ const char *comm_companions_note(const struct comm_companions *companions);
 void comm_companions_burst(struct comm_companions *companions, const struct comm_event *event,
 			   const struct comm_burst *burst);
 void comm_companions_gone(struct comm_companions *companions, uint32_t tgid);
+void comm_companions_end(struct comm_companions *companions);
 /* Drains all; returns what the companions have cost the target since the last call, ns. */
 uint64_t comm_companions_drain(struct comm_companions *companions, uint64_t now_ns,
 			       comm_event_fn *push, void *ctx);

@@ -18,6 +18,8 @@ struct comm_live_word {
 	uint64_t time_ns;    /* of the sample */
 	uint64_t lag_ns;     /* after which a look found another value */
 	double stands_for;   /* bytes read, as COMM_EV_CENSUS has it */
+	/* No other thread can write it: the process has no other, and nobody shares the memory. */
+	bool is_sole;
 };
 
 #endif

@@ -11,6 +11,7 @@
 #include "breakpoints.h"
 #include "clock.h"
 #include "hash.h"
+#include "late_words.h"
 #include "loss_teller.h"
 #include "trapped.h"
 #include "window_cost.h"
@@ -21,9 +22,8 @@ enum {
 	MS = 1000 * 1000,
 	LAGS = 4, /* that a window lasts */
 	LENGTH_MIN_NS = 10 * MS,
+	UNWRITTEN_MIN_NS = 40 * MS, /* of one without a write */
 	LENGTH_MAX_NS = 1500 * MS,
-	/* Words that change within it are drawn apart. */
-	SOON_NS = 30 * MS,
 	UNPAID_NS = 1000 * MS, /* words without a window are told of together */
 	LOOKS = 4,	       /* at a window until it is due */
 	LOOK_MS_MIN = 5,
@@ -33,8 +33,6 @@ enum {
 	CODE_BYTES = COMM_TRAPPED_BEFORE + COMM_TRAPPED_AFTER,
 	PAGE_BYTES = 4096,
 };
-
-enum stratum { SOON, LATER, STRATA };
 
 enum phase {
 	FREE,
@@ -78,13 +76,15 @@ struct comm_register_windows {
 	struct comm_breakpoints *points;
 	unsigned int n_slots, n_cpus, capacity; /* capacity: of a window's traps */
 	struct window *window;			/* one for each slot */
-	struct comm_word_pools pools[STRATA];
+	struct comm_word_pools soon;
+	struct comm_late_words late;
 	uint64_t random;
 	uint32_t numbers;
 	uint64_t counted_ns;	      /* at the last count; and from then on registers were set, */
 	bool was_set, was_long;	      /* for any window, and for a long one */
 	struct comm_window_cost cost; /* to string instructions */
-	struct comm_word_pool unpaid; /* words whose windows would cost too much */
+	/* Words whose windows would cost too much: of processes of several threads, and of one. */
+	struct comm_word_pool unpaid[2];
 	uint64_t unpaid_told_ns;
 	uint64_t lost[COMM_LOSS_MAX];
 	struct comm_loss_teller losses;
@@ -104,6 +104,8 @@ static int make_windows(struct comm_register_windows *w)
 	w->n_slots = comm_breakpoints_slots(w->points);
 	w->n_cpus = comm_breakpoints_cpus(w->points);
 	w->capacity = w->n_cpus * COMM_BREAKPOINT_TRAPS;
+	/* The first slot is for words that change soon. */
+	w->late.n_pools = w->n_slots > 1 ? w->n_slots - 1 : 1;
 	w->window = calloc(w->n_slots, sizeof(*w->window));
 	if (!w->window)
 		return -ENOMEM;
@@ -158,13 +160,15 @@ void comm_register_windows_destroy(struct comm_register_windows *w)
 
 static bool is_late(const struct comm_live_word *word)
 {
-	return word->lag_ns > SOON_NS;
+	return word->lag_ns > COMM_SOON_NS;
 }
 
 void comm_register_windows_offer(struct comm_register_windows *w, const struct comm_live_word *word)
 {
-	comm_word_pools_offer(&w->pools[is_late(word) ? LATER : SOON], &w->random, word,
-			      comm_clock_now_ns());
+	if (is_late(word))
+		comm_late_words_offer(&w->late, &w->random, word, comm_clock_now_ns());
+	else
+		comm_word_pools_offer(&w->soon, &w->random, word, comm_clock_now_ns());
 }
 
 static bool is_set(const struct window *s)
@@ -233,10 +237,23 @@ static uint64_t length_of(const struct comm_live_word *word)
 	return ns < LENGTH_MIN_NS ? LENGTH_MIN_NS : ns > LENGTH_MAX_NS ? LENGTH_MAX_NS : ns;
 }
 
+/* Long windows are no longer than can be paid. */
+static uint64_t paid_length(const struct comm_register_windows *w,
+			    const struct comm_live_word *word, uint64_t now_ns, double most_ns)
+{
+	uint64_t length_ns = length_of(word);
+	double paid_ns;
+
+	if (!is_late(word))
+		return length_ns;
+	paid_ns = comm_window_cost_length(&w->cost, now_ns, most_ns);
+	return paid_ns < (double)length_ns ? (uint64_t)paid_ns : length_ns;
+}
+
 /* Words that get no window stand for what they stand for, all the same. */
 static void pass_over(struct comm_register_windows *w, const struct comm_live_word *word)
 {
-	comm_word_pool_offer(&w->unpaid, &w->random, word);
+	comm_word_pool_offer(&w->unpaid[word->is_sole], &w->random, word);
 	w->stats.unpaid++;
 }
 
@@ -246,10 +263,14 @@ static void tell_unpaid(struct comm_register_windows *w, uint64_t now_ns, comm_e
 	static const struct comm_window_pairs none;
 	struct comm_live_word word;
 
-	if (now_ns - w->unpaid_told_ns < UNPAID_NS || !comm_word_pool_draw(&w->unpaid, &word))
+	if (now_ns - w->unpaid_told_ns < UNPAID_NS)
 		return;
-	comm_window_pairs_tell(&none, &word, ++w->numbers, COMM_FED_REGISTERS, now_ns, push, ctx);
-	w->unpaid_told_ns = now_ns;
+	for (unsigned int i = 0; i < 2; i++)
+		if (comm_word_pool_draw(&w->unpaid[i], &word)) {
+			comm_window_pairs_tell(&none, &word, ++w->numbers, COMM_FED_REGISTERS,
+					       now_ns, push, ctx);
+			w->unpaid_told_ns = now_ns;
+		}
 }
 
 /* most_ns: that a long window may cost. */
@@ -267,10 +288,6 @@ static void begin(struct comm_register_windows *w, unsigned int slot,
 		w->lost[COMM_LOSS_WATCH]++;
 		return;
 	}
-	if (is_late(word) && comm_window_cost_more(&w->cost, now_ns, length_of(word)) > most_ns) {
-		pass_over(w, word);
-		return;
-	}
 	s = &w->window[slot];
 	s->word = *word;
 	s->number = ++w->numbers;
@@ -280,7 +297,7 @@ static void begin(struct comm_register_windows *w, unsigned int slot,
 		       w->config.is_shared(w->config.shared_ctx, word->tgid, word->addr);
 	s->is_lost = false;
 	s->foreign = 0;
-	s->length_ns = length_of(word);
+	s->length_ns = paid_length(w, word, now_ns, most_ns);
 	s->due_ns = now_ns + s->length_ns;
 	comm_window_pairs_clear(&s->pairs);
 	comm_window_cost_open(&w->cost, now_ns, s->length_ns);
@@ -288,20 +305,47 @@ static void begin(struct comm_register_windows *w, unsigned int slot,
 	set_anew(w, slot, OPEN);
 }
 
+static bool is_any_set(const struct comm_register_windows *w)
+{
+	bool any = false;
+
+	for (unsigned int i = 0; i < w->n_slots; i++)
+		any |= is_set(&w->window[i]);
+	return any;
+}
+
+/* Are there means for long windows?  Until it is known what they cost, there is one alone, if there are no short ones. */
+static bool may_be_long(const struct comm_register_windows *w,
+			const struct comm_window_means *of_long)
+{
+	if (comm_window_cost_known(&w->cost) || isinf(of_long->left_ns))
+		return of_long->left_ns > 0;
+	return of_long->left_ns > 0 && !is_any_set(w) && !comm_word_pools_any(&w->soon);
+}
+
+/* A window shorter than its word's lag would seldom see a write. */
+static bool draw_late(struct comm_register_windows *w, uint64_t now_ns, double most_ns,
+		      struct comm_live_word *ret)
+{
+	return comm_late_words_draw(&w->late, comm_window_cost_length(&w->cost, now_ns, most_ns),
+				    now_ns, ret);
+}
+
 /*
  * Which words a slot is for: the first for those that change soon, which may have the others', too.  A single slot takes
  * them in turn.
  */
-static bool draw(struct comm_register_windows *w, unsigned int slot, bool may_be_long,
-		 struct comm_live_word *ret)
+static bool draw(struct comm_register_windows *w, unsigned int slot, uint64_t now_ns,
+		 const struct comm_window_means *of_long, struct comm_live_word *ret)
 {
 	bool later = w->n_slots > 1 ? slot != 0 : w->numbers % 2;
+	bool is_long = may_be_long(w, of_long);
 
-	if (later && may_be_long && comm_word_pools_draw(&w->pools[LATER], ret))
+	if (later && is_long && draw_late(w, now_ns, of_long->most_ns, ret))
 		return true;
-	if (comm_word_pools_draw(&w->pools[SOON], ret))
+	if (comm_word_pools_draw(&w->soon, ret))
 		return true;
-	return w->n_slots == 1 && may_be_long && comm_word_pools_draw(&w->pools[LATER], ret);
+	return w->n_slots == 1 && is_long && draw_late(w, now_ns, of_long->most_ns, ret);
 }
 
 /* Whose data the traps at this address are: those of another process at a private one are other data. */
@@ -447,7 +491,7 @@ static void settle(struct comm_register_windows *w, struct window *s)
 	}
 }
 
-/* A CPU is silent, and time is left: is there more to see? */
+/* A CPU is silent, or time was short, and some is left: is there more to see? */
 static void go_on(struct comm_register_windows *w, unsigned int slot)
 {
 	struct window *s = &w->window[slot];
@@ -460,7 +504,7 @@ static void go_on(struct comm_register_windows *w, unsigned int slot)
 		s->is_lost = true;
 	else if (s->foreign)
 		set_anew(w, slot, phase);
-	else if (!s->pairs.write.flags && phase == OPEN)
+	else if (!s->pairs.write.flags)
 		set_anew(w, slot, QUIET);
 }
 
@@ -468,11 +512,17 @@ static void look(struct comm_register_windows *w, unsigned int slot, uint64_t no
 {
 	struct window *s = &w->window[slot];
 	bool is_over = now_ns >= s->due_ns || s->is_lost;
+	bool goes_on = is_over && !s->is_lost && s->length_ns < UNWRITTEN_MIN_NS;
 	uint64_t until_ns;
 
 	if (!is_set(s))
 		return;
-	if (!is_over && s->stop_ns == UINT64_MAX) {
+	if (goes_on) {
+		s->due_ns += UNWRITTEN_MIN_NS - s->length_ns;
+		s->length_ns = UNWRITTEN_MIN_NS;
+		is_over = now_ns >= s->due_ns;
+	}
+	if (!is_over && !goes_on && s->stop_ns == UINT64_MAX) {
 		if (s->phase != QUIET || !s->n_traps)
 			return;
 		/*
@@ -495,15 +545,6 @@ static void look(struct comm_register_windows *w, unsigned int slot, uint64_t no
 	s->phase = ENDED;
 	/* Where there was no time in which all CPUs trapped, nobody's writes are no answer. */
 	s->is_lost |= s->stop_ns < s->since_ns && !s->pairs.write.flags;
-}
-
-static bool is_any_set(const struct comm_register_windows *w)
-{
-	bool any = false;
-
-	for (unsigned int i = 0; i < w->n_slots; i++)
-		any |= is_set(&w->window[i]);
-	return any;
 }
 
 /* What the time since the last count has cost; and are registers set from now on? */
@@ -571,15 +612,6 @@ void comm_register_windows_collect(struct comm_register_windows *w, uint64_t now
 	comm_loss_tell(&w->losses, w->lost, now_ns, push, ctx);
 }
 
-/* Are there means for long windows?  Until it is known what they cost, there is one alone, if there are no short ones. */
-static bool may_be_long(const struct comm_register_windows *w,
-			const struct comm_window_means *of_long)
-{
-	if (comm_window_cost_known(&w->cost) || isinf(of_long->left_ns))
-		return of_long->left_ns > 0;
-	return of_long->left_ns > 0 && !is_any_set(w) && !comm_word_pools_any(&w->pools[SOON]);
-}
-
 /* Windows end with what they have seen, if what is left of them would cost too much, as is known by now. */
 static void cut_dear(struct comm_register_windows *w, uint64_t now_ns, double most_ns)
 {
@@ -607,10 +639,24 @@ void comm_register_windows_turn(struct comm_register_windows *w, uint64_t now_ns
 
 	look_at_all(w, now_ns);
 	for (unsigned int i = 0; i < w->n_slots && all->left_ns > 0; i++)
-		if (w->window[i].phase == FREE && draw(w, i, may_be_long(w, of_long), &word))
+		if (w->window[i].phase == FREE && draw(w, i, now_ns, of_long, &word))
 			begin(w, i, &word, now_ns, of_long->most_ns);
+	while (comm_late_words_overdue(&w->late, now_ns, &word))
+		pass_over(w, &word);
 	cut_dear(w, now_ns, of_long->most_ns);
 	count_cost(w, now_ns);
+}
+
+void comm_register_windows_end(struct comm_register_windows *w)
+{
+	struct comm_live_word word;
+
+	for (unsigned int i = 0; i < w->n_slots; i++)
+		w->window[i].due_ns = 0;
+	while (comm_word_pools_draw(&w->soon, &word) ||
+	       comm_late_words_draw(&w->late, INFINITY, 0, &word))
+		pass_over(w, &word);
+	w->unpaid_told_ns = 0;
 }
 
 void comm_register_windows_gone(struct comm_register_windows *w, uint32_t tgid)

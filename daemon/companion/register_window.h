@@ -2,7 +2,7 @@
 /*
  * Windows by debug registers: for some turns of its rewriting each access to a live word traps, so the last
  * writer before each read is known (window_pairs.h).  Words are drawn by the bytes that they stand for,
- * those that change soon apart from those that change later: a window on a word lasts four times what the
+ * those that change soon apart from those that change later (late_words.h): a window on a word lasts four times what the
  * census waited for its change, and long ones must not keep short ones waiting.
  *
  * A window takes one register of each CPU.  Of each CPU it has so many traps: what comes after the first CPU is
@@ -70,6 +70,8 @@ void comm_register_windows_destroy(struct comm_register_windows *windows);
 /* The word may get a window. */
 void comm_register_windows_offer(struct comm_register_windows *windows,
 				 const struct comm_live_word *word);
+/* The run ends: the next collect tells of all words that were offered, of those without a window that their writer is not known. */
+void comm_register_windows_end(struct comm_register_windows *windows);
 /* The process has ended, or runs another program: what its windows saw no longer counts. */
 void comm_register_windows_gone(struct comm_register_windows *windows, uint32_t tgid);
 /* Pushes the COMM_EV_FED events of windows that have ended, and losses. */
@@ -77,8 +79,8 @@ void comm_register_windows_collect(struct comm_register_windows *windows, uint64
 				   comm_event_fn *push, void *ctx);
 /*
  * Ends windows that are due, and begins new ones where slots are free, if anything is left of all means.  Long ones, on
- * words that change late, have means of their own besides.  Of a word whose window would take more than is
- * ever kept the writer is not known.
+ * words that change late, have means of their own besides, and are no longer than what is ever kept pays for.  Of a word that changes
+ * later than that the writer is not known.
  */
 void comm_register_windows_turn(struct comm_register_windows *windows, uint64_t now_ns,
 				const struct comm_window_means *all,

@@ -9,7 +9,9 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "allotment.h"
 #include "census.h"
@@ -20,7 +22,9 @@
 #include "register_window.h"
 #include "switch_window.h"
 #include "wait_reads.h"
+#include "window_pairs.h"
 #include "word_census.h"
+#include "word_pool.h"
 
 enum { WAITING_MAX = 4096 }; /* reads that wait, of a turn */
 
@@ -30,7 +34,8 @@ static const double WINDOWS_SHARE = 0.3, LONG_SHARE = 0.15;
  * What an allotment does not spend is kept for so long, twice that at most.  That of long windows, and of windows by looks at
  * switches, is kept longer, since all that one takes must be there when it begins.
  */
-static const uint64_t KEPT_NS = 1000000000u, LONG_KEPT_NS = 4000000000u;
+static const uint64_t KEPT_NS = 1000000000u, LOOKS_KEPT_NS = 4000000000u,
+		      LONG_KEPT_NS = 16000000000u;
 /*
  * The program that looks when threads leave their CPUs is called at each switch of the machine.  Where that alone takes more
  * than this part of the budget, there are no more windows: samples say more.
@@ -54,6 +59,13 @@ struct survey {
 	struct comm_allotment set;		 /* of time */
 	struct comm_allotment calls;		 /* of the budget */
 	uint64_t start_ns;			 /* 0: no turn yet */
+	struct comm_word_pools sole;		 /* words that need no window */
+	uint32_t n_sole;			 /* that were told */
+	uint32_t tgid;				 /* of the first burst; 0: there was none */
+	bool has_several;			 /* processes */
+	/* As a companion's. */
+	bool (*is_shared)(void *ctx, uint32_t tgid, uint64_t addr);
+	void *shared_ctx;
 	uint64_t n_bursts, n_waiting, crowded;
 	size_t n;
 	struct comm_burst_read waiting[WAITING_MAX];
@@ -70,16 +82,36 @@ static ssize_t read_code(void *ctx, uint32_t tgid, uint64_t addr, void *buf, siz
 	return comm_inspect_live_memory(ctx, tgid, addr, buf, bytes);
 }
 
+/* Of a thread that begins and ends between two looks nobody knows. */
+static bool has_one_thread(uint32_t tgid)
+{
+	enum { LINKS = 2 /* of any folder, besides those to it from the folders in it */ };
+	struct stat st;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", tgid);
+	return !stat(path, &st) && st.st_nlink == LINKS + 1;
+}
+
 static void offer_live(void *ctx, const struct comm_live_word *word)
 {
 	struct survey *s = ctx;
+	struct comm_live_word live = *word;
 
 	if (comm_census_class_of(0, word->lag_ns) > COMM_CENSUS_CHANGED + COMM_CENSUS_FED)
 		return;
-	if (s->registers)
-		comm_register_windows_offer(s->registers, word);
+	live.is_sole = s->is_shared && !s->is_shared(s->shared_ctx, word->tgid, word->addr) &&
+		       has_one_thread(word->tgid);
+	/*
+	 * Looks tell threads, and there is one; and registers trap in all processes of a program, which have data of their
+	 * own at the same address.
+	 */
+	if (live.is_sole && (s->switches || s->has_several))
+		comm_word_pools_offer(&s->sole, &s->random, &live, comm_clock_now_ns());
+	else if (s->registers)
+		comm_register_windows_offer(s->registers, &live);
 	else if (s->switches)
-		comm_switch_windows_offer(s->switches, word);
+		comm_switch_windows_offer(s->switches, &live);
 }
 
 static int survey_probe(char **why)
@@ -162,6 +194,8 @@ static int survey_open(const struct comm_companion_config *config, void **ret, c
 	if (!s)
 		return -ENOMEM;
 	s->trigger = config->trigger;
+	s->is_shared = config->is_shared;
+	s->shared_ctx = config->shared_ctx;
 	s->windows.share = WINDOWS_SHARE;
 	s->of_long.share = LONG_SHARE;
 	s->of_long.kept_ns = LONG_KEPT_NS;
@@ -175,7 +209,7 @@ static int survey_open(const struct comm_companion_config *config, void **ret, c
 		return rc;
 	}
 	open_windows(s, config, err);
-	s->windows.kept_ns = s->switches ? LONG_KEPT_NS : KEPT_NS;
+	s->windows.kept_ns = s->switches ? LOOKS_KEPT_NS : KEPT_NS;
 	*ret = s;
 	return 0;
 }
@@ -186,6 +220,9 @@ static void survey_burst(void *companion, const struct comm_event *event,
 	struct survey *s = companion;
 	struct comm_burst_read read;
 
+	if (!s->tgid)
+		s->tgid = event->tgid;
+	s->has_several |= event->tgid != s->tgid;
 	if (!comm_burst_read_pick(&read, &s->random, s->trigger, event, burst))
 		return;
 	read.waits = comm_wait_reads_is(&s->waits, event->tgid, burst);
@@ -207,6 +244,14 @@ static void survey_gone(void *companion, uint32_t tgid)
 		comm_register_windows_gone(s->registers, tgid);
 }
 
+static void survey_end(void *companion)
+{
+	struct survey *s = companion;
+
+	if (s->registers)
+		comm_register_windows_end(s->registers);
+}
+
 static void tell_waiting(struct survey *s, uint64_t now_ns, comm_event_fn *push, void *ctx)
 {
 	for (size_t i = 0; i < s->n; i++) {
@@ -224,12 +269,24 @@ static void tell_waiting(struct survey *s, uint64_t now_ns, comm_event_fn *push,
 	s->crowded = 0;
 }
 
+/* The number of a window is its module's; these have the other half of all numbers. */
+static void tell_sole(struct survey *s, uint64_t now_ns, comm_event_fn *push, void *ctx)
+{
+	static const struct comm_window_pairs none;
+	struct comm_live_word word;
+
+	while (comm_word_pools_draw(&s->sole, &word))
+		comm_window_pairs_tell(&none, &word, 1u << 31 | ++s->n_sole, COMM_FED_SOLE, now_ns,
+				       push, ctx);
+}
+
 static void survey_drain(void *companion, uint64_t now_ns, comm_event_fn *push, void *ctx)
 {
 	struct survey *s = companion;
 
 	tell_waiting(s, now_ns, push, ctx);
 	comm_word_census_collect(s->census, now_ns, push, ctx);
+	tell_sole(s, now_ns, push, ctx);
 	if (s->registers)
 		comm_register_windows_collect(s->registers, now_ns, push, ctx);
 	if (s->switches)
@@ -391,6 +448,11 @@ static void survey_say(const void *companion, FILE *out)
 		"  census: %" PRIu64 " reads drawn, %" PRIu64 " wait; %" PRIu64 " words, %" PRIu64
 		" looks, %" PRIu64 " words changed, %" PRIu64 " found no place\n",
 		s->n_bursts, s->n_waiting, census.words, census.looks, census.live, census.crowded);
+	if (s->n_sole)
+		fprintf(out,
+			"  windows that were not needed, as no other thread can write the word: "
+			"%" PRIu32 "\n",
+			s->n_sole);
 	if (s->registers)
 		say_registers(s->registers, out);
 	if (s->switches)
@@ -403,6 +465,7 @@ const struct comm_companion comm_companion_survey = {
 	.open = survey_open,
 	.burst = survey_burst,
 	.gone = survey_gone,
+	.end = survey_end,
 	.drain = survey_drain,
 	.turn = survey_turn,
 	.allow = survey_allow,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "window_cost.h"
 
+#include <math.h>
+
 /* Open for so long tells what it costs; twice so long at most is remembered. */
 static const uint64_t LEARNT_NS = 40000000, LEARNING_NS = 2000000000u;
 
@@ -44,4 +46,13 @@ double comm_window_cost_more(const struct comm_window_cost *cost, uint64_t now_n
 	uint64_t to_ns = now_ns + length_ns;
 
 	return to_ns > from_ns ? comm_window_cost_of(cost, to_ns - from_ns) : 0;
+}
+
+double comm_window_cost_length(const struct comm_window_cost *cost, uint64_t now_ns, double most_ns)
+{
+	double open_ns = cost->open_until_ns > now_ns ? (double)(cost->open_until_ns - now_ns) : 0;
+
+	if (!comm_window_cost_known(cost) || !(cost->spent_ns > 0))
+		return INFINITY;
+	return fmax(open_ns, most_ns * cost->open_ns / cost->spent_ns);
 }

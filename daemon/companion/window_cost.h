@@ -28,5 +28,8 @@ double comm_window_cost_of(const struct comm_window_cost *cost, uint64_t open_ns
 /* What a window of that length would take, beyond what those that are open will, ns. */
 double comm_window_cost_more(const struct comm_window_cost *cost, uint64_t now_ns,
 			     uint64_t length_ns);
+/* For how long windows may be open for that much, or as those that are open will be, ns; INFINITY: it is not known. */
+double comm_window_cost_length(const struct comm_window_cost *cost, uint64_t now_ns,
+			       double most_ns);
 
 #endif

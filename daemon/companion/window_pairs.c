@@ -23,7 +23,7 @@ void comm_window_pairs_clear(struct comm_window_pairs *pairs)
 {
 	pairs->n_pairs = 0;
 	pairs->n_reads = pairs->n_writes = 0;
-	pairs->known = pairs->are_of_one = false;
+	pairs->known = pairs->are_of_one = pairs->are_of_thread = false;
 	pairs->write = (struct comm_window_access){0};
 }
 
@@ -32,9 +32,14 @@ void comm_window_pairs_gap(struct comm_window_pairs *pairs)
 	pairs->known = false;
 }
 
+static bool is_same_thread(const struct comm_window_access *a, const struct comm_window_access *b)
+{
+	return a->tgid == b->tgid && a->tid == b->tid;
+}
+
 static bool is_same_code(const struct comm_window_access *a, const struct comm_window_access *b)
 {
-	return a->tgid == b->tgid && a->tid == b->tid && a->ip == b->ip;
+	return is_same_thread(a, b) && a->ip == b->ip;
 }
 
 static struct comm_window_pair *pair_of(struct comm_window_pairs *pairs,
@@ -73,8 +78,10 @@ void comm_window_pairs_access(struct comm_window_pairs *pairs,
 	if (!(access->flags & COMM_ACCESS_WRITE))
 		return;
 	/* Of one write nobody knows whether others write, too. */
-	pairs->are_of_one = pairs->write.flags && is_same_code(&pairs->write, access) &&
+	pairs->are_of_one = pairs->n_writes && is_same_code(&pairs->write, access) &&
 			    (pairs->are_of_one || pairs->n_writes == 1);
+	pairs->are_of_thread = pairs->n_writes && is_same_thread(&pairs->write, access) &&
+			       (pairs->are_of_thread || pairs->n_writes == 1);
 	pairs->n_writes++;
 	pairs->write = *access;
 	pairs->known = true;
@@ -109,12 +116,19 @@ static void tell_drawn(const struct comm_window_pairs *pairs, const struct comm_
 	event->fed.read_tgid = word->tgid;
 	event->fed.read_tid = word->tid;
 	event->fed.stands_for = word->stands_for;
-	if (pairs->are_of_one) {
+	if (pairs->are_of_one || pairs->are_of_thread) {
 		set_write(event, word, &pairs->write);
+		if (!pairs->are_of_one)
+			event->fed.write = precise(word, 0, 0, COMM_ACCESS_WRITE);
 		return;
 	}
 	event->tgid = word->tgid;
 	event->tid = word->tid;
+	if (word->is_sole) {
+		event->fed.write_ns = word->time_ns;
+		event->fed.write = precise(word, 0, 0, COMM_ACCESS_WRITE);
+		return;
+	}
 	event->fed.write.addr = word->addr;
 	event->fed.write.size_bytes = word->size_bytes;
 }

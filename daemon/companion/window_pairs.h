@@ -34,10 +34,11 @@ struct comm_window_pair {
 struct comm_window_pairs {
 	struct comm_window_pair *pair;
 	uint32_t n_pairs, capacity;
-	uint64_t n_reads;		 /* of all pairs */
-	uint64_t n_writes;		 /* that were seen */
-	bool are_of_one;		 /* several, all by one instruction in one thread */
-	bool known;			 /* last_write is the last one until now */
+	uint64_t n_reads;  /* of all pairs */
+	uint64_t n_writes; /* that were seen */
+	bool are_of_one,
+		are_of_thread; /* several, all by one instruction in one thread; by one thread */
+	bool known;	       /* last_write is the last one until now */
 	struct comm_window_access write; /* the last one that was seen; flags 0: none was */
 };
 
@@ -55,8 +56,9 @@ void comm_window_pairs_gap(struct comm_window_pairs *pairs);
 
 /*
  * Pushes the window's COMM_EV_FED events, which share what the word stands for by their reads.  Where only
- * writes were seen, several and all of one instruction in one thread, they are taken to be what the drawn read finds
- * (read_ns is 0: nobody saw it): the next write after a read need not be of who wrote last before it.  Else the writer is
+ * writes were seen, several and all of one thread, they are taken to be what the drawn read finds
+ * (read_ns is 0: nobody saw it): the next write after a read need not be of who wrote last before it.  Of several
+ * instructions write.ip is 0, as it is where nobody but the reader can have written the word.  Else the writer is
  * not known: one event with write.flags 0.
  */
 void comm_window_pairs_tell(const struct comm_window_pairs *pairs,

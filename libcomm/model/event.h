@@ -195,6 +195,7 @@ struct comm_precise {
 enum comm_fed_how {
 	COMM_FED_REGISTERS, /* debug registers trapped at each access */
 	COMM_FED_SWITCHES,  /* the word was looked at whenever a thread left its CPU */
+	COMM_FED_SOLE,	    /* no thread but its reader can have written the word: nobody looked */
 };
 
 enum { COMM_MARKS_MAX = 8 }; /* as COMM_MARK_DEPTH of <comm/mark.h> */

@@ -13,7 +13,7 @@
 #include "../../daemon/companion/companion.c"
 
 static bool is_wanted, fails, lacks;
-static int n_bursts, n_drains, n_turns, n_closed;
+static int n_bursts, n_drains, n_turns, n_ended, n_closed;
 static uint64_t cost_ns, last_budget_ns;
 static char self;
 
@@ -67,6 +67,12 @@ static uint64_t fake_cost_ns(const void *companion)
 	return cost_ns;
 }
 
+static void fake_end(void *companion)
+{
+	assert_ptr_equal(companion, &self);
+	n_ended++;
+}
+
 static void fake_close(void *companion)
 {
 	assert_ptr_equal(companion, &self);
@@ -76,6 +82,7 @@ static void fake_close(void *companion)
 const struct comm_companion comm_companion_survey = {
 	.open = fake_open,
 	.burst = fake_burst,
+	.end = fake_end,
 	.drain = fake_drain,
 	.turn = fake_turn,
 	.turn_ms = fake_turn_ms,
@@ -93,7 +100,7 @@ static int reset(void **state)
 {
 	(void)state;
 	is_wanted = fails = lacks = false;
-	n_bursts = n_drains = n_turns = n_closed = 0;
+	n_bursts = n_drains = n_turns = n_ended = n_closed = 0;
 	cost_ns = last_budget_ns = 0;
 	return 0;
 }
@@ -122,6 +129,8 @@ static void test_wanted(void **state)
 	assert_int_equal(last_budget_ns, 77);
 	assert_int_equal(comm_companions_turn_ms(companions, 100), 20);
 	assert_int_equal(comm_companions_turn_ms(companions, 10), 10);
+	comm_companions_end(companions);
+	assert_int_equal(n_ended, 1);
 	comm_companions_close(companions);
 	assert_int_equal(n_closed, 1);
 }
@@ -139,7 +148,8 @@ static void test_not_wanted(void **state)
 	comm_companions_turn(companions, 3, 77);
 	cost_ns = 5;
 	assert_int_equal(comm_companions_drain(companions, 1, count, &pushed), 0);
-	assert_int_equal(pushed + n_bursts + n_turns + n_drains, 0);
+	comm_companions_end(companions);
+	assert_int_equal(pushed + n_bursts + n_turns + n_drains + n_ended, 0);
 	assert_int_equal(comm_companions_turn_ms(companions, 100), 100);
 	assert_string_equal(comm_companions_note(companions), "");
 	comm_companions_close(companions);

@@ -17,7 +17,7 @@
 
 #include "made_registers.h"
 
-enum { TOLD = 16 };
+enum { TOLD = 64 };
 
 static uint64_t strings_made_ns, watched_since_ns;
 static bool is_watched, can_tell;
@@ -100,7 +100,10 @@ static void test_strings(void **state)
 	assert_int_equal(stats_now().long_string_ns, 20 * MS);
 }
 
-/* A window of 1.2 s would take 60 ms, one of 200 ms takes 10: of the former word the writer is not known. */
+/*
+ * A window of 1.2 s would take 60 ms, and the shortest one 15 ms: words wait for it as long as words wait, and then their writer
+ * is not known.  One of 200 ms takes 10 ms.
+ */
 static void test_dear_windows(void **state)
 {
 	(void)state;
@@ -112,23 +115,71 @@ static void test_dear_windows(void **state)
 	offer(WORD, 300 * MS, 700);
 	pass(0);
 	assert_int_equal(comm_register_windows_turn_ms(w), INT_MAX);
-	offer(WORD, 300 * MS, 50);
-	pass(0);
-	assert_int_equal(heard.n, 1);
-	offer(WORD + 8, 300 * MS, 150);
-	pass(999);
-	assert_int_equal(heard.n, 1);
-	pass(1);
-	assert_int_equal(heard.n, 2);
-	assert_false(heard.event[0].fed.write.flags || heard.event[1].fed.write.flags);
-	assert_true(heard.event[0].fed.stands_for == 700 && heard.event[1].fed.stands_for == 200);
-	assert_int_equal(stats_now().unpaid, 3);
 	offer(WORD, 50 * MS, 1);
 	pass(0);
 	assert_int_not_equal(comm_register_windows_turn_ms(w), INT_MAX);
 	pass(200);
-	assert_int_equal(heard.n, 3);
-	assert_int_equal(stats_now().unpaid, 3);
+	assert_int_equal(heard.n, 1);
+	heard.n = 0;
+	offer(WORD, 300 * MS, 200);
+	pass(60 * 1000);
+	pass(0);
+	assert_int_equal(heard.n, 1);
+	assert_false(heard.event[0].fed.write.flags);
+	assert_true(heard.event[0].fed.stands_for == 900);
+	assert_int_equal(stats_now().unpaid, 1);
+	offer(WORD, 300 * MS, 1);
+	of_long = (struct comm_window_means){16 * MS, 16 * MS};
+	pass(0);
+	assert_int_not_equal(comm_register_windows_turn_ms(w), INT_MAX);
+}
+
+/* With means for 240 ms a window of 400 ms is shorter, and one beside it as long for nothing. */
+static void test_long_windows_are_as_long_as_is_paid(void **state)
+{
+	(void)state;
+	make(3);
+	begin_one(80);
+	pass(80);
+	of_long = (struct comm_window_means){1, 12 * MS};
+	offer(WORD, 100 * MS, 1);
+	offer(WORD + 64, 200 * MS, 1);
+	heard.n = 0;
+	pass(0);
+	assert_int_equal(stats_now().begun, 3);
+	of_long.left_ns = 0;
+	pass(239);
+	assert_int_equal(heard.n, 0);
+	pass(1);
+	assert_int_equal(heard.n, 2);
+	assert_int_equal(stats_now().unpaid, 0);
+}
+
+/* Words of a process of one thread have a known writer without a window. */
+static void test_unpaid_words_of_one_thread(void **state)
+{
+	double own = 0, nobodys = 0;
+
+	(void)state;
+	make(2);
+	begin_one(80);
+	pass(80);
+	heard.n = 0;
+	of_long = (struct comm_window_means){1, 1};
+	for (uint64_t i = 0; i < 20; i++) {
+		offer_sole(WORD + 16 * i, 300 * MS, 3);
+		offer(WORD + 16 * i + 8, 300 * MS, 1);
+		pass(60 * 1000);
+	}
+	pass(1000);
+	for (size_t i = 0; i < heard.n; i++) {
+		const struct comm_event *event = &heard.event[i];
+
+		if (event->fed.write.flags)
+			assert_true(event->tid == OFFERED_TO && !event->fed.write.ip);
+		*(event->fed.write.flags ? &own : &nobodys) += event->fed.stands_for;
+	}
+	assert_true(own + nobodys == 80 && own > 50 && own < 70);
 }
 
 /* Short windows find out what they cost; without means for long ones these wait, and those that are open end. */
@@ -194,8 +245,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_strings), TEST(test_dear_windows), TEST(test_long_windows_wait),
-		TEST(test_gone),    TEST(test_unknown),
+		TEST(test_strings),
+		TEST(test_dear_windows),
+		TEST(test_long_windows_are_as_long_as_is_paid),
+		TEST(test_unpaid_words_of_one_thread),
+		TEST(test_long_windows_wait),
+		TEST(test_gone),
+		TEST(test_unknown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -280,8 +280,8 @@ static void test_cpu_that_is_silent_at_once(void **state)
 	(void)state;
 	make(1);
 	while_aimed = use_up;
-	begin_one(20);
-	pass(20);
+	begin_one(40);
+	pass(40);
 	assert_int_equal(heard.n, 0);
 	assert_int_equal(heard.lost, 1);
 }
@@ -326,9 +326,9 @@ static void test_nobody_writes(void **state)
 {
 	(void)state;
 	make(1);
-	begin_one(20);
+	begin_one(40);
 	reads(MATCHER);
-	pass(20);
+	pass(40);
 	assert_int_equal(heard.n, 1);
 	assert_int_equal(heard.event[0].fed.write.flags, 0);
 	assert_true(about(heard.event[0].fed.stands_for, 1000));
@@ -543,7 +543,7 @@ static void test_gone(void **state)
 	/* It ended, and nobody has told of that. */
 	comm_register_windows_offer(w, &word);
 	pass(0);
-	pass(20);
+	pass(40);
 	assert_int_equal(heard.n, 0);
 	assert_int_equal(heard.lost, 2);
 }
@@ -553,7 +553,7 @@ static void test_lengths(void **state)
 {
 	static const struct {
 		uint64_t lag_ms, length_ms;
-	} of[] = {{1, 10}, {10, 40}, {100, 400}, {300, 1200}, {10000, 1500}};
+	} of[] = {{1, 40}, {5, 40}, {11, 44}, {100, 400}, {300, 1200}, {10000, 1500}};
 
 	(void)state;
 	make(1);
@@ -573,9 +573,36 @@ static void test_lengths(void **state)
 	}
 }
 
+/* A short one in which nobody writes waits for a write a little longer; one with a write is over. */
+static void test_short_windows_without_a_write(void **state)
+{
+	(void)state;
+	make(1);
+	begin_one(10);
+	writes(PARSER);
+	writes(JOURNAL);
+	pass(10);
+	assert_int_equal(heard.n, 1);
+	begin_one(10);
+	reads(MATCHER);
+	pass(10);
+	assert_true(kept[0].enabled && !kept[0].reads);
+	pass(10);
+	writes(PARSER);
+	pass(1);
+	assert_true(kept[0].reads);
+	reads(MATCHER);
+	pass(18);
+	assert_int_equal(heard.n, 1);
+	pass(1);
+	assert_int_equal(heard.n, 2);
+	assert_true(about(told(PARSER, MATCHER), 1000));
+}
+
 /* Long windows never take all slots; of each stratum the windows share what was offered. */
 static void test_strata(void **state)
 {
+	enum { SOON, LATER, STRATA };
 	double sum[STRATA] = {0}, offered[STRATA] = {0};
 
 	(void)state;
@@ -592,8 +619,7 @@ static void test_strata(void **state)
 			offered[LATER] += 3;
 			pass(5);
 			for (unsigned int j = 0; j < slots; j++)
-				later +=
-					is_set(&w->window[j]) && w->window[j].word.lag_ns > SOON_NS;
+				later += is_set(&w->window[j]) && is_late(&w->window[j].word);
 			assert_true(later <= (slots > 1 ? slots - 1 : 1));
 			for (size_t j = 0; j < heard.n; j++)
 				sum[heard.event[j].fed.read.addr >= 0x90000] +=
@@ -606,6 +632,32 @@ static void test_strata(void **state)
 		comm_register_windows_destroy(w);
 		w = NULL;
 	}
+}
+
+/* Words that wait for a window when the run ends are told of, and so is what open windows have seen. */
+static void test_end_of_a_run(void **state)
+{
+	double nobodys = 0;
+
+	(void)state;
+	make(2);
+	begin_one(400);
+	writes(PARSER);
+	reads(MATCHER);
+	all.left_ns = 0;
+	for (uint64_t i = 0; i < 10; i++) {
+		offer(WORD + 64 + 8 * i, 5 * MS, 10);
+		offer(WORD + 640 + 8 * i, 300 * MS, 20);
+	}
+	pass(10);
+	assert_int_equal(heard.n, 0);
+	comm_register_windows_end(w);
+	pass(0);
+	for (size_t i = 0; i < heard.n; i++)
+		nobodys += heard.event[i].fed.write.flags ? 0 : heard.event[i].fed.stands_for;
+	assert_true(about(told(PARSER, MATCHER), 1000));
+	assert_true(about(nobodys, 300));
+	assert_false(kept[0].enabled || kept[1].enabled);
 }
 
 /* Nor where no others are there. */
@@ -667,7 +719,9 @@ int main(void)
 		TEST(test_registers_that_cannot_be_set),
 		TEST(test_gone),
 		TEST(test_lengths),
+		TEST(test_short_windows_without_a_write),
 		TEST(test_strata),
+		TEST(test_end_of_a_run),
 		TEST(test_slots_of_long_windows),
 		TEST(test_word_drawn_twice),
 	};

@@ -9,12 +9,18 @@
 
 #include <cmocka.h>
 
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
 #define comm_register_windows_create made_registers
 #define comm_register_windows_destroy made_registers_destroy
+#define comm_register_windows_offer made_registers_offer
 #define comm_register_windows_stats made_registers_stats
 #define comm_register_windows_turn made_registers_turn
 #define comm_switch_windows_create made_switches
 #define comm_switch_windows_destroy made_destroy
+#define comm_switch_windows_offer made_offer
 #define comm_switch_windows_stats made_stats
 #define comm_switch_windows_stop made_stop
 #define comm_switch_windows_turn made_turn
@@ -25,7 +31,8 @@ enum { MS = 1000000, TURN_MS = 50, PER_MILLE = 10 }; /* the budget, of time */
 static char self;
 static struct comm_switch_windows_stats made;
 static bool has_registers;
-static int n_stops, n_turns;
+static int n_stops, n_turns, n_offered;
+static struct comm_live_word offered;
 static bool knows_strings;
 static uint64_t set_ns, long_ns;
 static uint64_t stopped_ns, now_ns, budget_ns;
@@ -36,13 +43,22 @@ int made_registers(const struct comm_register_windows_config *config,
 {
 	(void)config;
 	(void)err;
+	if (!has_registers)
+		return -ENODEV;
 	*ret = (struct comm_register_windows *)&self;
-	return has_registers ? 0 : -ENODEV;
+	return 0;
 }
 
 void made_registers_destroy(struct comm_register_windows *w)
 {
 	(void)w;
+}
+
+void made_registers_offer(struct comm_register_windows *w, const struct comm_live_word *word)
+{
+	assert_ptr_equal(w, &self);
+	offered = *word;
+	n_offered++;
 }
 
 void made_registers_stats(const struct comm_register_windows *w,
@@ -82,6 +98,13 @@ int made_switches(const struct comm_switch_windows_config *config, struct comm_s
 void made_destroy(struct comm_switch_windows *w)
 {
 	assert_true(!w || w == (struct comm_switch_windows *)&self);
+}
+
+void made_offer(struct comm_switch_windows *w, const struct comm_live_word *word)
+{
+	assert_ptr_equal(w, &self);
+	offered = *word;
+	n_offered++;
 }
 
 void made_stats(const struct comm_switch_windows *w, struct comm_switch_windows_stats *ret)
@@ -240,6 +263,100 @@ static void test_registers_are_paid(void **state)
 	assert_int_equal(survey_cost_ns(survey), set_ns / 10);
 }
 
+static void *one_more(void *ctx)
+{
+	pthread_barrier_wait(ctx);
+	return NULL;
+}
+
+static bool is_odd(void *ctx, uint32_t tgid, uint64_t addr)
+{
+	(void)ctx;
+	(void)tgid;
+	return addr % 16;
+}
+
+static void hear(void *ctx, const struct comm_event *event)
+{
+	if (event->kind != COMM_EV_FED)
+		return;
+	assert_int_equal(event->fed.how, COMM_FED_SOLE);
+	assert_true(event->tid == 7 && event->fed.write.flags == COMM_ACCESS_WRITE);
+	*(double *)ctx += event->fed.stands_for;
+}
+
+/* Such a word is told at once, and gets no window by looks. */
+static bool offers_sole(uint64_t addr, uint64_t lag_ms)
+{
+	const struct comm_live_word word = {.tgid = (uint32_t)getpid(),
+					    .tid = 7,
+					    .addr = addr,
+					    .lag_ns = lag_ms * MS,
+					    .stands_for = 3};
+	double told = 0;
+
+	n_offered = 0;
+	offer_live(survey, &word);
+	tell_sole(survey, now_ns, hear, &told);
+	assert_true(told == (n_offered ? 0 : 3));
+	return !n_offered;
+}
+
+/* Nobody else can write private memory of a process that has no other thread. */
+static void test_sole_threads(void **state)
+{
+	pthread_barrier_t barrier;
+	pthread_t thread;
+
+	(void)state;
+	assert_false(offers_sole(16, 5));
+	survey->is_shared = is_odd;
+	assert_true(offers_sole(16, 5));
+	assert_false(offers_sole(24, 5));
+	pthread_barrier_init(&barrier, NULL, 2);
+	assert_int_equal(pthread_create(&thread, NULL, one_more, &barrier), 0);
+	assert_false(offers_sole(16, 5));
+	pthread_barrier_wait(&barrier);
+	pthread_join(thread, NULL);
+	/* It ends a little later than it is waited for. */
+	while (!offers_sole(16, 5))
+		sched_yield();
+	pthread_barrier_destroy(&barrier);
+}
+
+/* Debug registers tell code as well; of several processes they would trap in all. */
+static void test_sole_threads_with_registers(void **state)
+{
+	static const struct comm_sample sample;
+	const struct comm_event one = {.tgid = 10, .sample = &sample};
+	const struct comm_event other = {.tgid = 11, .sample = &sample};
+	static struct comm_burst burst;
+
+	(void)state;
+	survey->is_shared = is_odd;
+	survey_burst(survey, &one, &burst);
+	survey_burst(survey, &one, &burst);
+	assert_false(offers_sole(16, 5));
+	assert_true(offered.is_sole);
+	survey_burst(survey, &other, &burst);
+	assert_true(offers_sole(16, 5));
+	assert_false(offers_sole(24, 5));
+	assert_false(offered.is_sole);
+}
+
+/* The look after 1 s is the last one whose words may have windows, however late it was. */
+static void test_words_that_change_late(void **state)
+{
+	static const uint64_t lag_ms[] = {1, 1001, 1900, 2100, 3000, 10000};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lag_ms) / sizeof(*lag_ms); i++) {
+		n_offered = 0;
+		offer_live(survey, &(struct comm_live_word){.lag_ns = lag_ms[i] * MS});
+		assert_int_equal(n_offered, i < 3);
+	}
+}
+
 static void test_no_budget(void **state)
 {
 	(void)state;
@@ -262,10 +379,14 @@ int main(void)
 		TEST(test_a_burst_of_calls),
 		TEST(test_looks_are_no_calls),
 		TEST(test_no_budget),
+		TEST(test_sole_threads),
+		TEST(test_words_that_change_late),
 		cmocka_unit_test_setup_teardown(test_registers_follow_the_budget,
 						open_with_registers, close_survey),
 		cmocka_unit_test_setup_teardown(test_registers_are_paid, open_with_registers,
 						close_survey),
+		cmocka_unit_test_setup_teardown(test_sole_threads_with_registers,
+						open_with_registers, close_survey),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,6 +64,22 @@ static void test_more(void **state)
 	assert_float_equal(more_ms(300), 30, 1e-9);
 }
 
+/* As long as can be paid; what others are open for costs nothing. */
+static void test_length(void **state)
+{
+	(void)state;
+	assert_true(isinf(comm_window_cost_length(&cost, now_ns, 1)));
+	pass(100, true, 0);
+	assert_true(isinf(comm_window_cost_length(&cost, now_ns, 1)));
+	pass(100, true, 20 * MS);
+	assert_float_equal(comm_window_cost_length(&cost, now_ns, 5 * MS), 50 * MS, 1e-3);
+	comm_window_cost_open(&cost, now_ns, 300 * MS);
+	assert_float_equal(comm_window_cost_length(&cost, now_ns, 5 * MS), 300 * MS, 1e-3);
+	assert_float_equal(comm_window_cost_length(&cost, now_ns, 40 * MS), 400 * MS, 1e-3);
+	assert_float_equal(comm_window_cost_length(&cost, now_ns + 400 * MS, 5 * MS), 50 * MS,
+			   1e-3);
+}
+
 /* What was long ago counts for less and less. */
 static void test_forgets(void **state)
 {
@@ -80,6 +96,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_learns, setup),
 		cmocka_unit_test_setup(test_more, setup),
+		cmocka_unit_test_setup(test_length, setup),
 		cmocka_unit_test_setup(test_forgets, setup),
 	};
 

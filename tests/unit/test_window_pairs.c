@@ -22,7 +22,7 @@ enum {
 	KERNEL = COMM_ACCESS_KERNEL,
 };
 
-static const struct comm_live_word word = {
+static struct comm_live_word word = {
 	.tgid = TGID,
 	.tid = MATCHER,
 	.addr = 0x7000,
@@ -248,7 +248,7 @@ static void test_nobody_wrote(void **state)
 
 /*
  * Where nobody was seen to read, who writes next need not be who wrote last: a block that one thread fills is freed by
- * another one.  Several writes, all of one instruction, leave no doubt.
+ * another one.  Several writes, all of one thread, leave no doubt who, and all of one instruction, where.
  */
 static void test_writes_alone(void **state)
 {
@@ -273,8 +273,28 @@ static void test_writes_alone(void **state)
 		assert_int_equal(n_heard, 1);
 		assert_int_equal(heard[0].fed.read_ns, 0);
 		assert_true(about(told(PARSER, FILL, MATCHER, CHECK), i ? 0 : 1000));
-		assert_int_equal(heard[0].fed.write.flags, i ? 0 : W);
+		assert_true(about(told(PARSER, 0, MATCHER, CHECK), i == 4 ? 1000 : 0));
+		assert_int_equal(heard[0].fed.write.flags, i && i != 4 ? 0 : W);
 	}
+}
+
+/* Nobody but the reader can have written the word: that is known of a window that saw no write, and of one that saw a single one. */
+static void test_sole_thread(void **state)
+{
+	(void)state;
+	word.is_sole = true;
+	for (int i = 0; i < 2; i++) {
+		comm_window_pairs_clear(&pairs);
+		if (i)
+			access_by(MATCHER, FILL, W);
+		tell();
+		assert_int_equal(n_heard, 1);
+		assert_true(about(told(MATCHER, 0, MATCHER, CHECK), 1000));
+	}
+	access_by(MATCHER, CHECK, R);
+	tell();
+	assert_true(about(told(MATCHER, FILL, MATCHER, CHECK), 1000));
+	word.is_sole = false;
 }
 
 /* The next window knows nothing of the last one. */
@@ -320,6 +340,7 @@ int main(void)
 		TEST(test_kernel),
 		TEST(test_nobody_wrote),
 		TEST(test_writes_alone),
+		TEST(test_sole_thread),
 		TEST(test_cleared),
 		TEST(test_too_many),
 	};

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "late_words.h"
+
+#include <math.h>
+
+#include "census.h"
+
+/* The census' look that finds the words of the first stratum changed; each further one has a stratum of its own. */
+enum { FIRST_LOOK = 3 };
+
+static unsigned int stratum_of(uint64_t lag_ns)
+{
+	unsigned int class = comm_census_class_of(0, lag_ns);
+	unsigned int first = COMM_CENSUS_CHANGED + FIRST_LOOK, last = first + COMM_LATE_STRATA - 1;
+
+	return (class < first ? first : class > last ? last : class) - first;
+}
+
+static const uint64_t WAIT_NS = 60 * UINT64_C(1000000000);
+
+void comm_late_words_offer(struct comm_late_words *late, uint64_t *random,
+			   const struct comm_live_word *word, uint64_t now_ns)
+{
+	unsigned int stratum = stratum_of(word->lag_ns);
+	unsigned int pool = late->next[stratum]++ % late->n_pools;
+
+	if (!late->since_ns[stratum])
+		late->since_ns[stratum] = now_ns;
+	comm_word_pool_offer(&late->pool[stratum][pool], random, word);
+}
+
+bool comm_late_words_draw(struct comm_late_words *late, double longest_ns, uint64_t now_ns,
+			  struct comm_live_word *ret)
+{
+	struct comm_word_pool *most = NULL;
+	unsigned int stratum = 0;
+	double most_worth = 0, worth;
+
+	for (unsigned int i = 0; i < COMM_LATE_STRATA; i++)
+		for (unsigned int j = 0; j < late->n_pools; j++) {
+			struct comm_word_pool *pool = &late->pool[i][j];
+
+			worth = pool->stands_for / sqrt((double)comm_census_lag_ns[FIRST_LOOK + i]);
+			if (worth > most_worth && (double)pool->kept.lag_ns <= longest_ns) {
+				most = pool;
+				most_worth = worth;
+				stratum = i;
+			}
+		}
+	if (!most)
+		return false;
+	late->since_ns[stratum] = now_ns;
+	return comm_word_pool_draw(most, ret);
+}
+
+bool comm_late_words_overdue(struct comm_late_words *late, uint64_t now_ns,
+			     struct comm_live_word *ret)
+{
+	for (unsigned int i = 0; i < COMM_LATE_STRATA; i++)
+		for (unsigned int j = 0; j < late->n_pools; j++)
+			if (now_ns - late->since_ns[i] >= WAIT_NS &&
+			    comm_word_pool_draw(&late->pool[i][j], ret))
+				return true;
+	return false;
+}
