@@ -36,7 +36,7 @@ struct overview {
 	const struct comm_query *query;
 	struct ctl_overview *to;
 	/* Survey by role; by role, function and object; flows of fresh data by these. */
-	struct comm_report *roles, *places, *threads, *functions;
+	struct comm_report *roles, *places, *threads, *functions, *within;
 	struct comm_report *older;   /* what the estimator says, by thread or by role */
 	struct comm_report *objects; /* and by object */
 };
@@ -422,6 +422,7 @@ static void deinit(struct overview *o)
 	comm_report_free(o->places);
 	comm_report_free(o->threads);
 	comm_report_free(o->functions);
+	comm_report_free(o->within);
 	comm_report_free(o->older);
 	comm_report_free(o->objects);
 }
@@ -435,6 +436,8 @@ static int make_survey(struct overview *o, char **err)
 		code = make(o, "thread", true, false, &o->threads, err);
 	if (!code)
 		code = make(o, "role,function", true, true, &o->functions, err);
+	if (!code && !o->is_lead)
+		code = make(o, "role,function", true, false, &o->within, err);
 	return code;
 }
 
@@ -466,6 +469,7 @@ static int tell_survey(struct overview *o, char **err)
 	survey.places = o->places;
 	survey.threads = o->threads;
 	survey.functions = o->functions;
+	survey.within = o->within;
 	if (o->is_lead)
 		tell_notes(o, o->places);
 	else

@@ -12,6 +12,7 @@
 
 enum {
 	SURVEY_LOOKED_AT = 10, /* reads without which a share says nothing */
+	WITHIN_ROWS = 3,
 };
 
 /* How many rows a part has. */
@@ -162,6 +163,55 @@ static bool tells_flows(const struct ctl_overview_survey *survey)
 	return false;
 }
 
+static bool is_of_one_name(const struct comm_report *a, size_t i, const struct comm_report *b,
+			   size_t j)
+{
+	return !strcmp(comm_report_node_at(a, i)->name, comm_report_node_at(b, j)->name);
+}
+
+/* Is it a row of what crosses threads? */
+static bool is_told_already(const struct ctl_overview_survey *survey,
+			    const struct comm_report_edge *edge)
+{
+	for (size_t i = 0; i < survey->functions->n_edges; i++) {
+		const struct comm_report_edge *other = comm_report_edge_at(survey->functions, i);
+
+		if (is_told(other) &&
+		    is_of_one_name(survey->functions, other->from, survey->within, edge->from) &&
+		    is_of_one_name(survey->functions, other->to, survey->within, edge->to))
+			return true;
+	}
+	return false;
+}
+
+static bool tells_within(const struct ctl_overview_survey *survey)
+{
+	for (size_t i = 0; i < survey->within->n_edges; i++)
+		if (is_told(comm_report_edge_at(survey->within, i)))
+			return true;
+	return false;
+}
+
+/* What functions hand each other mostly stays within a thread. */
+static void say_within(const struct ctl_overview_survey *survey)
+{
+	char share[CTL_OVERVIEW_SHARE + 1], line[CTL_OVERVIEW_LINE];
+	size_t shown = 0;
+
+	for (size_t i = 0; survey->within && i < survey->within->n_edges && shown < WITHIN_ROWS;
+	     i++) {
+		const struct comm_report_edge *edge = comm_report_edge_at(survey->within, i);
+
+		if (!is_told(edge) || is_told_already(survey, edge))
+			continue;
+		if (!shown++)
+			ctl_overview_say(survey->to, "of all that, within a thread as well:");
+		ctl_overview_share_text(share, edge->share, edge->share_low, edge->share_high);
+		ctl_overview_flow_text(line, survey->within, edge);
+		ctl_overview_add(survey->to, share, line);
+	}
+}
+
 static bool has_lost(const struct comm_report *report, const char *cause)
 {
 	for (size_t i = 0; i < report->n_losses; i++)
@@ -226,6 +276,7 @@ void ctl_overview_survey_flows(const struct ctl_overview_survey *survey)
 		ctl_overview_add(survey->to, share, line);
 		shown++;
 	}
+	say_within(survey);
 }
 
 void ctl_overview_survey_next(const struct ctl_overview_survey *survey, size_t falsely)
@@ -241,7 +292,7 @@ void ctl_overview_survey_next(const struct ctl_overview_survey *survey, size_t f
 		ctl_overview_say(
 			survey->to,
 			"commctl sharing says who uses which bytes of the lines shared falsely");
-	else if (tells_flows(survey))
+	else if (tells_flows(survey) || tells_within(survey))
 		ctl_overview_say(
 			survey->to,
 			"commctl report --fresh --by function,object shows what they go through");

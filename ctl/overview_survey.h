@@ -15,8 +15,8 @@
 
 struct ctl_overview_survey {
 	struct ctl_overview *to;
-	/* Of fresh data: by role, function and object; by thread; by role and function. */
-	const struct comm_report *places, *threads, *functions;
+	/* Of fresh data: by role, function and object; by thread; by role and function, between threads, and within them as well (NULL for a lead). */
+	const struct comm_report *places, *threads, *functions, *within;
 	bool is_lead; /* in fewer rows, and silent where too little was seen to tell */
 };
 

@@ -12,7 +12,19 @@ sqlite3 survey.db 'UPDATE slice SET watches = 10 WHERE id = (SELECT min(id) FROM
 expect 0 "$ctl" report --store survey.db
 says stdout '^FRESH  *of what is read besides, .* within 10 ms'
 says stdout 'within 10 s changes its value$'
-says stdout '^FEEDS .*of what changes within 1 s'
+says stdout '^FEEDS .*how much of what changes within 1 s'
+grep -q 'within a thread' stdout && fail "flows within a thread of which no window was"
+# A flow of ten equal windows within a thread, and one of nine
+cp survey.db within.db
+for n in 10 9; do
+	sqlite3 within.db 'DELETE FROM edge WHERE watched_bytes > 0' "INSERT INTO edge (run, slice, src_thread, dst_thread, src_context,
+		dst_context, object, bytes, variance, first_bytes, first_variance, bursts, level, watched_bytes, watched_variance)
+		SELECT run, slice, dst_thread, dst_thread, src_context, dst_context, object, 0, 0, 0, 0, $n, level, 9e6, 81e12 / $n
+		FROM edge LIMIT 1" || exit 1
+	expect 0 "$ctl" report --store within.db
+	is "$(grep -c ' \[kernel\] in io_thd > processMultibulkBuffer in io_thd$' stdout)" $((n / 10)) "a flow of $n windows"
+	is "$(grep -c '^  *of all that, within a thread as well:$' stdout)" $((n / 10)) "the line before it"
+done
 cp survey.db few.db
 sqlite3 few.db 'UPDATE slice SET watches = 0' 'UPDATE slice SET watches = 9 WHERE id = (SELECT min(id) FROM slice)' || exit 1
 expect 0 "$ctl" report --store few.db
