@@ -67,11 +67,16 @@ class Light:
 
 class Redis(bench.Redis):
     def __init__(self, s):
-        super().__init__(s)
+        super().__init__(s, None)
         s.run("redis-benchmark", "-s", s.at("s"), "-t", "set,get,lpush", "-d", "256", "-r", "10000", "-c", "20", "-l", "-q")
 
 
-TARGETS = {"busy": Busy, "light": Light, "redis": Redis, "postgres": bench.Postgres}
+class Postgres(bench.Postgres):
+    def __init__(self, s):
+        super().__init__(s, None)
+
+
+TARGETS = {"busy": Busy, "light": Light, "redis": Redis, "postgres": Postgres}
 
 
 def family(pid):
