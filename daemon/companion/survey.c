@@ -71,10 +71,10 @@ struct survey {
 	struct comm_burst_read waiting[WAITING_MAX];
 };
 
-static int read_words(void *ctx, uint32_t tgid, const uint64_t *addr, size_t n,
+static int read_words(void *ctx, const struct comm_peek_place *place, size_t n,
 		      struct comm_peek_word *ret)
 {
-	return comm_inspect_live_words(ctx, tgid, addr, n, ret);
+	return comm_inspect_live_words(ctx, place, n, ret);
 }
 
 static ssize_t read_code(void *ctx, uint32_t tgid, uint64_t addr, void *buf, size_t bytes)

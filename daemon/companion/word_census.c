@@ -43,7 +43,7 @@ struct comm_word_census {
 	struct settled settled[WORDS_MAX];
 	/* Of a turn. */
 	uint32_t due[WORDS_MAX];
-	uint64_t addr[WORDS_MAX];
+	struct comm_peek_place place[WORDS_MAX];
 	struct comm_peek_word now[WORDS_MAX];
 };
 
@@ -158,7 +158,7 @@ static bool look(struct comm_word_census *census, struct word *word,
 	return true;
 }
 
-/* By process, for one system call reads the words of one. */
+/* By process, as its words are read in one system call. */
 static int order(const void *pa, const void *pb, void *ctx)
 {
 	const struct comm_word_census *census = ctx;
@@ -182,20 +182,21 @@ static size_t find_due(struct comm_word_census *census, uint64_t now_ns)
 	return n;
 }
 
-/* Reads n due words from the at-th one on, all of one process. */
-static void look_at_some(struct comm_word_census *census, size_t at, size_t n, uint64_t now_ns)
+static void look_at_due(struct comm_word_census *census, size_t n, uint64_t now_ns)
 {
-	uint32_t tgid = census->word[census->due[at]].read.tgid;
 	int err;
 
-	for (size_t i = 0; i < n; i++)
-		census->addr[i] = census->word[census->due[at + i]].addr;
-	err = census->config.read(census->config.read_ctx, tgid, census->addr, n, census->now);
+	for (size_t i = 0; i < n; i++) {
+		const struct word *word = &census->word[census->due[i]];
+
+		census->place[i] = (struct comm_peek_place){word->addr, word->read.tgid};
+	}
+	err = census->config.read(census->config.read_ctx, census->place, n, census->now);
 	if (err)
 		memset(census->now, 0, n * sizeof(*census->now));
 	census->stats.looks += n;
 	for (size_t i = 0; i < n; i++) {
-		struct word *word = &census->word[census->due[at + i]];
+		struct word *word = &census->word[census->due[i]];
 
 		if (!look(census, word, &census->now[i], now_ns))
 			word->due_ns = UINT64_MAX;
@@ -224,7 +225,7 @@ static void pack(struct comm_word_census *census)
 
 void comm_word_census_turn(struct comm_word_census *census, uint64_t now_ns)
 {
-	size_t n, end;
+	size_t n;
 
 	if (census->next_ns > now_ns)
 		return;
@@ -232,13 +233,8 @@ void comm_word_census_turn(struct comm_word_census *census, uint64_t now_ns)
 		census->gather_ns = now_ns + GATHER_NS;
 	n = find_due(census, now_ns);
 	qsort_r(census->due, n, sizeof(*census->due), order, census);
-	for (size_t at = 0; at < n; at = end) {
-		uint32_t tgid = census->word[census->due[at]].read.tgid;
-
-		for (end = at; end < n && census->word[census->due[end]].read.tgid == tgid; end++)
-			;
-		look_at_some(census, at, end - at, now_ns);
-	}
+	if (n)
+		look_at_due(census, n, now_ns);
 	pack(census);
 }
 

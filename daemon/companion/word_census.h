@@ -19,7 +19,7 @@ struct comm_word_census;
 
 struct comm_word_census_config {
 	/* Reads words as comm_inspect_live_words() does. */
-	int (*read)(void *ctx, uint32_t tgid, const uint64_t *addr, size_t n,
+	int (*read)(void *ctx, const struct comm_peek_place *place, size_t n,
 		    struct comm_peek_word *ret);
 	void *read_ctx;
 	/* Is told of each word that a look found changed. */

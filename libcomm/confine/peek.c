@@ -25,6 +25,7 @@ enum {
 	AGAIN_MS = 10 * 1000, /* until another process is asked for where none could be made */
 	HANGS = 64,
 	HANG_MS = 30 * 1000,
+	SEVERAL = 0, /* processes are asked about at once */
 };
 
 struct comm_peek {
@@ -41,6 +42,8 @@ struct comm_peek {
 		uint64_t until_ns;
 	} hangs[HANGS];
 	size_t n_hangs;
+	uint64_t
+		apart_ns; /* until then processes are not asked about together: one of several had hung */
 	struct {
 		struct comm_peek_answer head;
 		char bytes[COMM_PEEK_PIECE_BYTES];
@@ -171,16 +174,26 @@ static bool is_busy(const struct comm_peek *peek)
 	return state == 'R';
 }
 
-static void note_hang(struct comm_peek *peek, uint32_t tgid, uint64_t begun_ns)
+static void keep_off(struct comm_peek *peek, uint32_t tgid, uint64_t until_ns)
 {
-	uint64_t now_ns = comm_clock_now_ns();
 	size_t at = peek->n_hangs++ % HANGS;
 
 	for (size_t i = 0; i < HANGS; i++)
 		if (peek->hangs[i].tgid == tgid)
 			at = i;
 	peek->hangs[at].tgid = tgid;
-	peek->hangs[at].until_ns = now_ns + HANG_MS * 1000000ull;
+	peek->hangs[at].until_ns = until_ns;
+}
+
+/* Which of several it hangs on is found by asking about each. */
+static void note_hang(struct comm_peek *peek, uint32_t tgid, uint64_t begun_ns)
+{
+	uint64_t now_ns = comm_clock_now_ns(), until_ns = now_ns + HANG_MS * 1000000ull;
+
+	if (tgid == SEVERAL)
+		peek->apart_ns = until_ns;
+	else
+		keep_off(peek, tgid, until_ns);
 	peek->vain_ns += now_ns - begun_ns;
 	peek->again_ns = 0;
 	give_up(peek);
@@ -325,17 +338,15 @@ static int read_number(struct comm_peek *peek, struct comm_peek_request *request
 	return 0;
 }
 
-static int read_words(struct comm_peek *peek, uint32_t tgid, const uint64_t *addr, size_t n,
+static int read_words(struct comm_peek *peek, struct comm_peek_words_request *request,
 		      struct comm_peek_word *ret)
 {
-	struct comm_peek_words_request request = {
-		.head = {.kind = COMM_PEEK_WORDS, .tgid = tgid, .bytes = n}};
-	ssize_t got;
+	size_t n = request->head.bytes;
+	ssize_t got =
+		ask_all(peek, &request->head, sizeof(request->head) + n * sizeof(*request->place));
 
-	memcpy(request.addr, addr, n * sizeof(*addr));
-	got = ask_all(peek, &request.head, sizeof(request.head) + n * sizeof(*addr));
 	if (got == 0)
-		got = take(peek, &request.head);
+		got = take(peek, &request->head);
 	if (got < 0)
 		return (int)got;
 	if (got != (ssize_t)(n * sizeof(*ret))) {
@@ -346,16 +357,40 @@ static int read_words(struct comm_peek *peek, uint32_t tgid, const uint64_t *add
 	return 0;
 }
 
-int comm_peek_words(struct comm_peek *peek, uint32_t tgid, const uint64_t *addr, size_t n,
+/* As many places as go into one request; those of a process that hangs are for themselves.  Returns how many. */
+static size_t fill(const struct comm_peek *peek, const struct comm_peek_place *place, size_t n,
+		   struct comm_peek_words_request *request)
+{
+	bool alone = comm_clock_now_ns() < peek->apart_ns || hangs(peek, (uint32_t)place->tgid);
+	size_t i;
+
+	request->head =
+		(struct comm_peek_request){.kind = COMM_PEEK_WORDS, .tgid = (uint32_t)place->tgid};
+	for (i = 0; i < n && i < COMM_PEEK_WORDS_MAX; i++) {
+		if (place[i].tgid != place->tgid && (alone || hangs(peek, (uint32_t)place[i].tgid)))
+			break;
+		if (place[i].tgid != place->tgid)
+			request->head.tgid = SEVERAL;
+		request->place[i] = place[i];
+	}
+	request->head.bytes = i;
+	return i;
+}
+
+int comm_peek_words(struct comm_peek *peek, const struct comm_peek_place *place, size_t n,
 		    struct comm_peek_word *ret)
 {
+	struct comm_peek_words_request request;
 	int err = 0;
 
+	memset(ret, 0, n * sizeof(*ret));
 	while (n && !err) {
-		size_t some = n < COMM_PEEK_WORDS_MAX ? n : COMM_PEEK_WORDS_MAX;
+		size_t some = fill(peek, place, n, &request);
 
-		err = read_words(peek, tgid, addr, some, ret);
-		addr += some;
+		/* Of who hangs, or has ended, nothing is known; others are asked about all the same. */
+		err = read_words(peek, &request, ret);
+		err = err == -ETIME ? 0 : err;
+		place += some;
 		ret += some;
 		n -= some;
 	}

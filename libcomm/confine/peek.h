@@ -32,10 +32,10 @@ ssize_t comm_peek_maps(struct comm_peek *peek, uint32_t tgid, char **text, size_
 ssize_t comm_peek_memory(struct comm_peek *peek, uint32_t tgid, uint64_t addr, void *buf,
 			 size_t bytes);
 /*
- * Words of eight bytes, n of them, of a process: of those that could not be read is_known is 0.  0, or
- * an error as above.
+ * Words of eight bytes, n of them, those of a process together: of those that could not be read is_known is 0.  0, or an
+ * error as above, of all: -EPERM, -EACCES or -EIO.
  */
-int comm_peek_words(struct comm_peek *peek, uint32_t tgid, const uint64_t *addr, size_t n,
+int comm_peek_words(struct comm_peek *peek, const struct comm_peek_place *place, size_t n,
 		    struct comm_peek_word *ret);
 /*
  * Where a thread's list of robust mutexes is (get_robust_list(2)), 0: it has none.  0, or an error as

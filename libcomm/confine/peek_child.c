@@ -268,29 +268,44 @@ static int64_t program_link(uint32_t tgid)
 }
 
 /*
- * Words from all over the memory, in as few calls as their pages allow: a call ends at the first page
- * that cannot be read.
+ * Words from all over the memory of a process, in as few calls as their pages allow: a call ends at the first page
+ * that cannot be read.  0, or -errno: none of the others can be read.
  */
-static int64_t read_words(const struct comm_peek_words_request *request)
+static int read_words_of(const struct comm_peek_place *place, size_t n, struct comm_peek_word *word)
 {
 	struct iovec here[COMM_PEEK_WORDS_MAX], there[COMM_PEEK_WORDS_MAX];
-	struct comm_peek_word *word = (struct comm_peek_word *)message.bytes;
-	size_t n = request->head.bytes;
 
-	memset(word, 0, n * sizeof(*word));
 	for (size_t i = 0; i < n; i++) {
 		here[i] = (struct iovec){&word[i].value, sizeof(word[i].value)};
-		there[i] =
-			(struct iovec){(void *)(uintptr_t)request->addr[i], sizeof(word[i].value)};
+		there[i] = (struct iovec){(void *)(uintptr_t)place[i].addr, sizeof(word[i].value)};
 	}
 	for (size_t at = 0; at < n; at++) {
-		ssize_t bytes = process_vm_readv((pid_t)request->head.tgid, here + at, n - at,
-						 there + at, n - at, 0);
+		ssize_t bytes = process_vm_readv((pid_t)place->tgid, here + at, n - at, there + at,
+						 n - at, 0);
 
 		if (bytes < 0 && errno != EFAULT)
-			return errno == ESRCH ? -ESRCH : -errno;
+			return -errno;
 		for (; bytes >= (ssize_t)sizeof(word->value); bytes -= sizeof(word->value))
 			word[at++].is_known = 1;
+	}
+	return 0;
+}
+
+/* Of a process that has ended no word is known.  An error: memory may not be read. */
+static int64_t read_words(const struct comm_peek_words_request *request)
+{
+	const struct comm_peek_place *place = request->place;
+	struct comm_peek_word *word = (struct comm_peek_word *)message.bytes;
+	size_t n = request->head.bytes;
+	int err;
+
+	memset(word, 0, n * sizeof(*word));
+	for (size_t at = 0, end; at < n; at = end) {
+		for (end = at + 1; end < n && place[end].tgid == place[at].tgid; end++)
+			;
+		err = read_words_of(place + at, end - at, word + at);
+		if (err == -EPERM || err == -EACCES)
+			return err;
 	}
 	return (int64_t)(n * sizeof(*word));
 }
@@ -301,6 +316,8 @@ static void serve(const struct comm_peek_words_request *request)
 
 	if (head->kind == COMM_PEEK_MAPS)
 		send_maps(head);
+	else if (head->kind == COMM_PEEK_WORDS)
+		answer(head->serial, read_words(request));
 	else if (!head->tgid || head->bytes > sizeof(message.bytes))
 		answer(head->serial, -EINVAL);
 	else if (head->kind == COMM_PEEK_ROBUST_LIST)
@@ -311,8 +328,6 @@ static void serve(const struct comm_peek_words_request *request)
 		answer(head->serial, program_link(head->tgid));
 	else if (head->kind == COMM_PEEK_COMMAND)
 		answer(head->serial, read_command(head->tgid, head->bytes));
-	else if (head->kind == COMM_PEEK_WORDS)
-		answer(head->serial, read_words(request));
 	else
 		answer(head->serial, read_memory(head->tgid, head->addr, head->bytes));
 }
@@ -329,7 +344,7 @@ _Noreturn void comm_peek_child(int socket, pid_t host)
 	       (ssize_t)sizeof(request.head)) {
 		words = request.head.kind == COMM_PEEK_WORDS ? request.head.bytes : 0;
 		if (words > COMM_PEEK_WORDS_MAX ||
-		    (size_t)n != sizeof(request.head) + words * sizeof(*request.addr))
+		    (size_t)n != sizeof(request.head) + words * sizeof(*request.place))
 			break;
 		serve(&request);
 	}

@@ -27,15 +27,20 @@ enum { COMM_PEEK_PIECE_BYTES = 96 << 10, COMM_PEEK_WORDS_MAX = 256 };
 
 struct comm_peek_request {
 	uint64_t serial;
-	uint32_t kind, tgid;
-	uint64_t addr;	/* MEMORY; ROBUST_LIST: the thread */
-	uint64_t bytes; /* MEMORY, COMMAND; WORDS: how many */
+	uint32_t kind, tgid; /* tgid: of WORDS 0 */
+	uint64_t addr;	     /* MEMORY; ROBUST_LIST: the thread */
+	uint64_t bytes;	     /* MEMORY, COMMAND; WORDS: how many */
 };
 
-/* WORDS: as much of addr as head.bytes says is sent.  The answer has so many values. */
+/* Where a word of eight bytes is. */
+struct comm_peek_place {
+	uint64_t addr, tgid;
+};
+
+/* WORDS: as many places as head.bytes says are sent, those of a process together.  The answer has so many values. */
 struct comm_peek_words_request {
 	struct comm_peek_request head;
-	uint64_t addr[COMM_PEEK_WORDS_MAX];
+	struct comm_peek_place place[COMM_PEEK_WORDS_MAX];
 };
 
 struct comm_peek_word {

@@ -93,13 +93,16 @@ static ssize_t read_memory(void *ctx, uint32_t tgid, uint64_t addr, void *buf, s
 
 static int read_words(void *ctx, uint32_t tgid, const uint64_t *addr, size_t n, uint64_t *ret)
 {
+	struct comm_peek_place place[COMM_PEEK_WORDS_MAX];
 	struct comm_peek_word word[COMM_PEEK_WORDS_MAX];
 	int err = 0;
 
 	for (size_t some; n && !err; n -= some, addr += some, ret += some) {
 		some = n < COMM_PEEK_WORDS_MAX ? n : COMM_PEEK_WORDS_MAX;
-		err = comm_process_reader_words(((struct live_inspect *)ctx)->reader, tgid, addr,
-						some, word);
+		for (size_t i = 0; i < some; i++)
+			place[i] = (struct comm_peek_place){addr[i], tgid};
+		err = comm_process_reader_words(((struct live_inspect *)ctx)->reader, place, some,
+						word);
 		for (size_t i = 0; i < some && !err; i++)
 			ret[i] = word[i].is_known ? word[i].value : 0;
 	}
@@ -631,11 +634,11 @@ void comm_inspect_live_await_marks(struct comm_inspect *inspect)
 	comm_marked_await(live->marked);
 }
 
-int comm_inspect_live_words(struct comm_inspect *inspect, uint32_t tgid, const uint64_t *addr,
+int comm_inspect_live_words(struct comm_inspect *inspect, const struct comm_peek_place *place,
 			    size_t n, struct comm_peek_word *ret)
 {
-	return comm_process_reader_words(((struct live_inspect *)inspect->ctx)->reader, tgid, addr,
-					 n, ret);
+	return comm_process_reader_words(((struct live_inspect *)inspect->ctx)->reader, place, n,
+					 ret);
 }
 
 ssize_t comm_inspect_live_memory(struct comm_inspect *inspect, uint32_t tgid, uint64_t addr,

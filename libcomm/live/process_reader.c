@@ -132,20 +132,20 @@ ssize_t comm_process_reader_memory(struct comm_process_reader *reader, uint32_t 
 	return n;
 }
 
-int comm_process_reader_words(struct comm_process_reader *reader, uint32_t tgid,
-			      const uint64_t *addr, size_t n, struct comm_peek_word *ret)
+int comm_process_reader_words(struct comm_process_reader *reader,
+			      const struct comm_peek_place *place, size_t n,
+			      struct comm_peek_word *ret)
 {
-	int err = reader->reads_itself ? -EPERM : comm_peek_words(reader->peek, tgid, addr, n, ret);
+	int err = reader->reads_itself ? -EPERM : comm_peek_words(reader->peek, place, n, ret);
 	ssize_t bytes;
 
 	if (!is_left_to_us(err))
 		return err;
 	for (size_t i = 0; i < n; i++) {
-		bytes = read_itself(reader, tgid, addr[i], &ret[i].value, sizeof(ret[i].value));
+		bytes = read_itself(reader, (uint32_t)place[i].tgid, place[i].addr, &ret[i].value,
+				    sizeof(ret[i].value));
 		ret[i].is_known = bytes == sizeof(ret[i].value);
 		reader->reads_itself |= ret[i].is_known;
-		if (bytes == -ESRCH)
-			return -ESRCH;
 	}
 	return 0;
 }

@@ -18,9 +18,10 @@ void comm_process_reader_destroy(struct comm_process_reader *reader);
 /* Memory: returns how many bytes could be read, or -errno. */
 ssize_t comm_process_reader_memory(struct comm_process_reader *reader, uint32_t tgid, uint64_t addr,
 				   void *buf, size_t len_bytes);
-/* Words of eight bytes, n of them; is_known is 0 of those that cannot be read.  0 or -errno. */
-int comm_process_reader_words(struct comm_process_reader *reader, uint32_t tgid,
-			      const uint64_t *addr, size_t n, struct comm_peek_word *ret);
+/* As comm_peek_words(). */
+int comm_process_reader_words(struct comm_process_reader *reader,
+			      const struct comm_peek_place *place, size_t n,
+			      struct comm_peek_word *ret);
 /* All of /proc/PID/maps, valid until the next call; returns its length or -errno. */
 ssize_t comm_process_reader_maps(struct comm_process_reader *reader, uint32_t tgid,
 				 const char **ret);

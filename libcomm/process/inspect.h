@@ -247,11 +247,12 @@ void comm_inspect_live_await_marks(struct comm_inspect *inspect);
 ssize_t comm_inspect_live_memory(struct comm_inspect *inspect, uint32_t tgid, uint64_t addr,
 				 void *buf, size_t len_bytes);
 /*
- * Words of eight bytes of a process, n of them, as they are now, in few system calls; is_known is 0 of
+ * Words of eight bytes, n of them, those of a process together, as they are now, in few system calls; is_known is 0 of
  * those that cannot be read.  0 or -errno.  Live views only.
  */
+struct comm_peek_place;
 struct comm_peek_word;
-int comm_inspect_live_words(struct comm_inspect *inspect, uint32_t tgid, const uint64_t *addr,
+int comm_inspect_live_words(struct comm_inspect *inspect, const struct comm_peek_place *place,
 			    size_t n, struct comm_peek_word *ret);
 /* A thread's pointer to its variables (thread_pointer.h).  Live views only. */
 int comm_inspect_live_thread_pointer(struct comm_inspect *inspect, uint32_t tgid, uint32_t tid,

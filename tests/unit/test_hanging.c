@@ -257,6 +257,63 @@ static void memory_that_hangs(void **state)
 	waitpid(held, NULL, 0);
 }
 
+/*
+ * Words of several processes are asked for at once.  Where one of them hangs nobody's are known, then those of all others:
+ * they are asked for apart.  A process that has ended costs nobody his.
+ */
+static void words_of_one_that_hangs(void **state)
+{
+	char dir[] = "/tmp/test_hanging.XXXXXX";
+	pid_t server, held, other = sleeping_fork(), ended;
+	struct comm_peek_place place[4], bad[4];
+	struct comm_peek_word word[4];
+	struct comm_peek *peek;
+	int told;
+	void *at;
+
+	(void)state;
+	at = map_hanging(dir, 0, &server);
+	if (!at) {
+		kill(other, SIGKILL);
+		waitpid(other, NULL, 0);
+		skip();
+	}
+	held = mapping_fork(&told);
+	ended = fork();
+	if (!ended)
+		_exit(0);
+	waitpid(ended, NULL, 0);
+	assert_int_equal(comm_peek_create(parser, &peek), 0);
+	for (int i = 0; i < 4; i++)
+		place[i] = bad[i] = (struct comm_peek_place){(uintptr_t)&token, (uint64_t)other};
+	place[0].tgid = bad[0].tgid = bad[1].tgid = (uint64_t)held;
+	place[1].tgid = bad[3].tgid = (uint64_t)ended;
+	place[3].addr = 1;
+	bad[1].addr = (uintptr_t)at;
+	alarm(100);
+	assert_int_equal(comm_peek_words(peek, place, 4, word), 0);
+	assert_true(word[0].is_known && !word[1].is_known && word[2].is_known && !word[3].is_known);
+	assert_memory_equal(&word[2].value, &token, 8);
+	assert_int_equal(comm_peek_words(peek, bad, 4, word), 0);
+	assert_false(word[0].is_known || word[2].is_known);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(comm_peek_words(peek, bad, 4, word), 0);
+		assert_false(word[0].is_known || word[1].is_known || word[3].is_known);
+		assert_true(word[2].is_known);
+		assert_memory_equal(&word[2].value, &token, 8);
+	}
+	comm_parser_destroy(parser);
+	parser = NULL;
+	comm_peek_destroy(peek);
+	alarm(0);
+	close(told);
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
+	kill(held, SIGKILL);
+	unmap_hanging(dir, at, server);
+	waitpid(held, NULL, 0);
+}
+
 /* Mappings are read up to twice of what there is room for: a process that has more is left alone. */
 static void mappings_without_end(void **state)
 {
@@ -372,6 +429,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_file_system_that_hangs, setup, teardown),
 		cmocka_unit_test_setup_teardown(memory_that_hangs, setup, teardown),
+		cmocka_unit_test_setup_teardown(words_of_one_that_hangs, setup, teardown),
 		cmocka_unit_test_setup_teardown(mappings_without_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_first_thread_that_ended, setup, teardown),
 	};
