@@ -168,7 +168,7 @@ void comm_register_windows_offer(struct comm_register_windows *w, const struct c
 	if (is_late(word))
 		comm_late_words_offer(&w->late, &w->random, word, comm_clock_now_ns());
 	else
-		comm_word_pools_offer(&w->soon, &w->random, word, comm_clock_now_ns());
+		comm_word_pools_offer(&w->soon, &w->random, word);
 }
 
 static bool is_set(const struct window *s)
@@ -653,8 +653,7 @@ void comm_register_windows_end(struct comm_register_windows *w)
 
 	for (unsigned int i = 0; i < w->n_slots; i++)
 		w->window[i].due_ns = 0;
-	while (comm_word_pools_draw(&w->soon, &word) ||
-	       comm_late_words_draw(&w->late, INFINITY, 0, &word))
+	while (comm_late_words_draw(&w->late, INFINITY, 0, &word))
 		pass_over(w, &word);
 	w->unpaid_told_ns = 0;
 }

@@ -70,7 +70,10 @@ void comm_register_windows_destroy(struct comm_register_windows *windows);
 /* The word may get a window. */
 void comm_register_windows_offer(struct comm_register_windows *windows,
 				 const struct comm_live_word *word);
-/* The run ends: the next collect tells of all words that were offered, of those without a window that their writer is not known. */
+/*
+ * The run ends: the next collect tells what open windows have seen, and that the writer is not known of words that change late and
+ * wait for a window.  Those that change soon and wait are like those that were not drawn.
+ */
 void comm_register_windows_end(struct comm_register_windows *windows);
 /* The process has ended, or runs another program: what its windows saw no longer counts. */
 void comm_register_windows_gone(struct comm_register_windows *windows, uint32_t tgid);

@@ -23,35 +23,20 @@ bool comm_word_pool_draw(struct comm_word_pool *pool, struct comm_live_word *ret
 	return true;
 }
 
-static void merge_pools(struct comm_word_pool *pool, struct comm_word_pool *other, uint64_t *random)
+void comm_word_pools_offer(struct comm_word_pools *pools, uint64_t *random,
+			   const struct comm_live_word *word)
 {
-	struct comm_live_word word;
-
-	if (comm_word_pool_draw(other, &word))
-		comm_word_pool_offer(pool, random, &word);
+	comm_word_pool_offer(&pools->pool[pools->next++ % COMM_WORD_POOLS], random, word);
 }
 
-/* As many as were drawn; more where these were not enough. */
-static void begin_anew(struct comm_word_pools *pools, uint64_t *random, uint64_t now_ns)
+static struct comm_word_pool *heaviest(struct comm_word_pools *pools)
 {
-	unsigned int wanted = pools->drawn < pools->n ? pools->drawn
-			      : pools->is_dry	      ? 2 * pools->n
-						      : pools->n;
+	struct comm_word_pool *ret = pools->pool;
 
 	for (unsigned int i = 1; i < COMM_WORD_POOLS; i++)
-		merge_pools(&pools->pool[0], &pools->pool[i], random);
-	pools->n = wanted < 1 ? 1 : wanted > COMM_WORD_POOLS ? COMM_WORD_POOLS : wanted;
-	pools->drawn = 0;
-	pools->is_dry = false;
-	pools->since_ns = now_ns;
-}
-
-void comm_word_pools_offer(struct comm_word_pools *pools, uint64_t *random,
-			   const struct comm_live_word *word, uint64_t now_ns)
-{
-	if (!pools->n || now_ns - pools->since_ns >= COMM_WORD_POOLS_NS)
-		begin_anew(pools, random, now_ns);
-	comm_word_pool_offer(&pools->pool[pools->next++ % pools->n], random, word);
+		if (pools->pool[i].stands_for > ret->stands_for)
+			ret = &pools->pool[i];
+	return ret;
 }
 
 bool comm_word_pools_any(const struct comm_word_pools *pools)
@@ -65,11 +50,5 @@ bool comm_word_pools_any(const struct comm_word_pools *pools)
 
 bool comm_word_pools_draw(struct comm_word_pools *pools, struct comm_live_word *ret)
 {
-	for (unsigned int i = 0; i < COMM_WORD_POOLS; i++)
-		if (comm_word_pool_draw(&pools->pool[i], ret)) {
-			pools->drawn++;
-			return true;
-		}
-	pools->is_dry = true;
-	return false;
+	return comm_word_pool_draw(heaviest(pools), ret);
 }

@@ -25,24 +25,18 @@ void comm_word_pool_offer(struct comm_word_pool *pool, uint64_t *random,
 bool comm_word_pool_draw(struct comm_word_pool *pool, struct comm_live_word *ret);
 
 /*
- * Several pools, to which offers go in turn: so many that about as many words are drawn in a time as windows can be
- * begun.  What is left of them after COMM_WORD_POOLS_NS becomes one, with a draw's chances as if it had been one from
- * the start.  Zeroed ones are empty.
+ * Several pools, to which offers go in turn; the heaviest is drawn from.  So windows stand for much the same each: after a
+ * time in which none could begin, several share what came meanwhile.  Zeroed ones are empty.
  */
-enum { COMM_WORD_POOLS = 32, COMM_WORD_POOLS_NS = 100 * 1000 * 1000 };
+enum { COMM_WORD_POOLS = 4 };
 
 struct comm_word_pools {
 	struct comm_word_pool pool[COMM_WORD_POOLS];
-	unsigned int n; /* that offers go to; 0: one */
 	unsigned int next;
-	/* Since that time: words that were drawn, and whether one more was asked for. */
-	unsigned int drawn;
-	bool is_dry;
-	uint64_t since_ns;
 };
 
 void comm_word_pools_offer(struct comm_word_pools *pools, uint64_t *random,
-			   const struct comm_live_word *word, uint64_t now_ns);
+			   const struct comm_live_word *word);
 bool comm_word_pools_any(const struct comm_word_pools *pools);
 /* Empties one of the pools.  False: all were empty. */
 bool comm_word_pools_draw(struct comm_word_pools *pools, struct comm_live_word *ret);

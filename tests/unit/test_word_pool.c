@@ -48,10 +48,7 @@ static void test_nothing_is_drawn_of_nothing(void **state)
 	assert_false(comm_word_pool_draw(&pool, &drawn));
 }
 
-/*
- * Of many pools, as many words are drawn as there is time for: what they stand for adds up, of each word, whether few or
- * all were drawn.
- */
+/* However few words are drawn, and however rarely, what they stand for adds up, of each word. */
 static void test_pools(void **state)
 {
 	static const double bytes[] = {1, 2, 5};
@@ -59,18 +56,17 @@ static void test_pools(void **state)
 	double stands_for[3] = {0}, all = 0, offered = 0;
 	struct comm_word_pools pools = {0};
 	struct comm_live_word drawn = {0};
-	uint64_t random = 1, now_ns = COMM_WORD_POOLS_NS;
+	uint64_t random = 1;
 	unsigned int most = 0, n;
 
 	(void)state;
-	for (int i = 0; i < DRAWS; i++, now_ns += COMM_WORD_POOLS_NS) {
+	for (int i = 0; i < DRAWS; i++) {
 		/* One of each kind may come with each of another, in whatever order. */
 		for (uint64_t j = 0; j < 60; j++) {
 			comm_word_pools_offer(
 				&pools, &random,
 				&(struct comm_live_word){.addr = j * j % 3,
-							 .stands_for = bytes[j * j % 3]},
-				now_ns + j);
+							 .stands_for = bytes[j * j % 3]});
 			offered += bytes[j * j % 3];
 		}
 		for (n = 0; n < times[i / 10 % 5] && comm_word_pools_draw(&pools, &drawn); n++) {
@@ -83,6 +79,7 @@ static void test_pools(void **state)
 		stands_for[drawn.addr] += drawn.stands_for;
 		all += drawn.stands_for;
 	}
+	assert_false(comm_word_pools_any(&pools));
 	assert_true(fabs(all - offered) < 1e-6 * offered);
 	assert_int_equal(most, COMM_WORD_POOLS);
 	/* Squares leave 0 in a third, 1 in the others. */
@@ -90,28 +87,25 @@ static void test_pools(void **state)
 	assert_true(fabs(stands_for[1] / all - 0.8) < 0.01);
 }
 
-/* Where one word is drawn each time it is one pool; where all are, soon many. */
-static void test_pools_follow_draws(void **state)
+/* After a time without draws no single word stands for all of it; where one is drawn each time all stand for the same. */
+static void test_draws_stand_for_the_same(void **state)
 {
 	struct comm_word_pools pools = {0};
 	struct comm_live_word drawn = {0};
-	uint64_t random = 1, now_ns = COMM_WORD_POOLS_NS;
+	uint64_t random = 1;
 
 	(void)state;
-	for (int i = 0; i < 20; i++, now_ns += COMM_WORD_POOLS_NS) {
+	for (int i = 0; i < 40; i++) {
 		for (int j = 0; j < 100; j++)
 			comm_word_pools_offer(&pools, &random,
-					      &(struct comm_live_word){.stands_for = 1}, now_ns);
-		if (i < 10)
-			while (comm_word_pools_draw(&pools, &drawn))
-				;
-		else
-			assert_true(comm_word_pools_draw(&pools, &drawn));
+					      &(struct comm_live_word){.stands_for = 1});
 		if (i == 9)
-			assert_int_equal(pools.n, COMM_WORD_POOLS);
-		/* All that was offered since the draw before. */
-		if (i > 11)
-			assert_true(drawn.stands_for == 100);
+			while (comm_word_pools_draw(&pools, &drawn))
+				assert_true(drawn.stands_for == 1000.0 / COMM_WORD_POOLS);
+		if (i > 9)
+			assert_true(comm_word_pools_draw(&pools, &drawn));
+		if (i > 25)
+			assert_true(drawn.stands_for > 90 && drawn.stands_for < 110);
 	}
 }
 
@@ -121,7 +115,7 @@ int main(void)
 		cmocka_unit_test(test_draws_are_by_size),
 		cmocka_unit_test(test_nothing_is_drawn_of_nothing),
 		cmocka_unit_test(test_pools),
-		cmocka_unit_test(test_pools_follow_draws),
+		cmocka_unit_test(test_draws_stand_for_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
