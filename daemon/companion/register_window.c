@@ -168,7 +168,7 @@ void comm_register_windows_offer(struct comm_register_windows *w, const struct c
 	if (is_late(word))
 		comm_late_words_offer(&w->late, &w->random, word, comm_clock_now_ns());
 	else
-		comm_word_pools_offer(&w->soon, &w->random, word);
+		comm_word_pools_offer(&w->soon, &w->random, word, comm_clock_now_ns());
 }
 
 static bool is_set(const struct window *s)

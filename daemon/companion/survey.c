@@ -107,7 +107,7 @@ static void offer_live(void *ctx, const struct comm_live_word *word)
 	 * own at the same address.
 	 */
 	if (live.is_sole && (s->switches || s->has_several))
-		comm_word_pools_offer(&s->sole, &s->random, &live);
+		comm_word_pools_offer(&s->sole, &s->random, &live, comm_clock_now_ns());
 	else if (s->registers)
 		comm_register_windows_offer(s->registers, &live);
 	else if (s->switches)

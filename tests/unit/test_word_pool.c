@@ -9,7 +9,7 @@
 
 #include "../../daemon/companion/word_pool.c"
 
-enum { DRAWS = 20000 };
+enum { DRAWS = 20000, MS = 1000 * 1000 };
 
 /* What draws stand for adds up to what was offered, of each word. */
 static void test_draws_are_by_size(void **state)
@@ -56,7 +56,7 @@ static void test_pools(void **state)
 	double stands_for[3] = {0}, all = 0, offered = 0;
 	struct comm_word_pools pools = {0};
 	struct comm_live_word drawn = {0};
-	uint64_t random = 1;
+	uint64_t random = 1, now_ns = 0;
 	unsigned int most = 0, n;
 
 	(void)state;
@@ -66,7 +66,8 @@ static void test_pools(void **state)
 			comm_word_pools_offer(
 				&pools, &random,
 				&(struct comm_live_word){.addr = j * j % 3,
-							 .stands_for = bytes[j * j % 3]});
+							 .stands_for = bytes[j * j % 3]},
+				now_ns += 20 * MS);
 			offered += bytes[j * j % 3];
 		}
 		for (n = 0; n < times[i / 10 % 5] && comm_word_pools_draw(&pools, &drawn); n++) {
@@ -92,21 +93,47 @@ static void test_draws_stand_for_the_same(void **state)
 {
 	struct comm_word_pools pools = {0};
 	struct comm_live_word drawn = {0};
-	uint64_t random = 1;
+	uint64_t random = 1, now_ns = 0;
 
 	(void)state;
-	for (int i = 0; i < 40; i++) {
+	for (int i = 0; i < 40; i++, now_ns += 500 * MS) {
 		for (int j = 0; j < 100; j++)
 			comm_word_pools_offer(&pools, &random,
-					      &(struct comm_live_word){.stands_for = 1});
+					      &(struct comm_live_word){.stands_for = 1}, now_ns);
 		if (i == 9)
-			while (comm_word_pools_draw(&pools, &drawn))
-				assert_true(drawn.stands_for == 1000.0 / COMM_WORD_POOLS);
+			for (int j = 0; j < COMM_WORD_POOLS_LEAST; j++) {
+				assert_true(comm_word_pools_draw(&pools, &drawn));
+				assert_true(drawn.stands_for == 1000.0 / COMM_WORD_POOLS_LEAST);
+			}
 		if (i > 9)
 			assert_true(comm_word_pools_draw(&pools, &drawn));
 		if (i > 25)
-			assert_true(drawn.stands_for > 90 && drawn.stands_for < 110);
+			assert_true(drawn.stands_for > 80 && drawn.stands_for < 120);
 	}
+}
+
+/* Where all that is offered is drawn there are soon many pools, and few again when few are drawn. */
+static void test_pools_follow_draws(void **state)
+{
+	struct comm_word_pools pools = {0};
+	struct comm_live_word drawn = {0};
+	uint64_t random = 1, now_ns = 0;
+	double all = 0;
+
+	(void)state;
+	for (int i = 0; i < 40; i++, now_ns += 500 * MS) {
+		for (int j = 0; j < 100; j++)
+			comm_word_pools_offer(&pools, &random,
+					      &(struct comm_live_word){.stands_for = 1}, now_ns);
+		for (int j = 0; (i < 20 || j < 1) && comm_word_pools_draw(&pools, &drawn); j++)
+			all += drawn.stands_for;
+		if (i == 19)
+			assert_int_equal(pools.n, COMM_WORD_POOLS);
+	}
+	assert_int_equal(pools.n, COMM_WORD_POOLS_LEAST);
+	while (comm_word_pools_draw(&pools, &drawn))
+		all += drawn.stands_for;
+	assert_true(all == 4000);
 }
 
 int main(void)
@@ -116,6 +143,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_is_drawn_of_nothing),
 		cmocka_unit_test(test_pools),
 		cmocka_unit_test(test_draws_stand_for_the_same),
+		cmocka_unit_test(test_pools_follow_draws),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
