@@ -348,7 +348,12 @@ static int add_self(struct comm_aggregate *aggregate, const struct comm_shares *
 static int add_account(struct comm_aggregate *aggregate, enum comm_part part,
 		       const struct comm_edge *row, double bytes)
 {
-	return comm_breakdown_add(&aggregate->breakdown, part, row->object, bytes, &aggregate->at);
+	int code =
+		comm_breakdown_add(&aggregate->breakdown, part, row->object, bytes, &aggregate->at);
+
+	if (!code && aggregate->query->fresh)
+		code = comm_breakdown_add_reader(&aggregate->breakdown, part, row->dst_site, bytes);
+	return code;
 }
 
 /* Adds the part of a row that goes from one node to another; between may be NULL. */

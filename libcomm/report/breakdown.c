@@ -27,6 +27,19 @@ static const double narrow = 0.1;
 void comm_breakdown_deinit(struct comm_breakdown *breakdown)
 {
 	comm_keyed_deinit(&breakdown->objects.keyed);
+	comm_keyed_deinit(&breakdown->readers.keyed);
+}
+
+int comm_breakdown_add_reader(struct comm_breakdown *breakdown, enum comm_part part,
+			      uint32_t context, double bytes)
+{
+	const uint32_t key[] = {context, part, 0, 0};
+	struct comm_id_sum *cell;
+	int code = comm_id_sums_at(&breakdown->readers, key, &cell);
+
+	if (!code)
+		cell->bytes += bytes;
+	return code;
 }
 
 int comm_breakdown_add(struct comm_breakdown *breakdown, enum comm_part part, uint32_t object,
@@ -154,16 +167,56 @@ static int judge(const struct carrier *carrier, sqlite3_stmt *stmt, struct comm_
  */
 #define ACCOUNT_ODDS_SD 1.0
 
+static const char function_sql[] = "SELECT context.id, site.function FROM context"
+				   " JOIN site ON site.id = context.site WHERE ?1 = ?1";
+
+/*
+ * The same of what windows saw.  Who wrote is no matter then, but what each function reads weighs too much or too little
+ * as a whole, apart from others (census_nodes.c): of many functions less is left of that, and of one nothing.
+ */
+static int windows_odds_sd(const struct comm_breakdown *breakdown, sqlite3 *db, int64_t run,
+			   const struct comm_report_whole *whole, double *ret)
+{
+	double others = whole->parts[COMM_PART_OTHERS].share;
+	double all =
+		others + whole->parts[COMM_PART_SELF].share + whole->parts[COMM_PART_WITHIN].share;
+	double bytes = all * whole->shown.read_bytes, variance = 0, share = others / all;
+	struct comm_id_sums functions = {0};
+	struct comm_id_map function_of = {0};
+	struct comm_id_sum *cell;
+	int code = comm_id_map_load(&function_of, db, function_sql, run);
+
+	for (size_t i = 0; i < breakdown->readers.n && !code; i++) {
+		const struct comm_id_sum *sum = &breakdown->readers.sum[i];
+		uint32_t key[4] = {0};
+
+		code = comm_id_map_at(&function_of, sum->id[0], &key[0]);
+		if (!code)
+			code = comm_id_sums_at(&functions, key, &cell);
+		if (!code)
+			cell->bytes += sum->bytes *
+				       ((sum->id[1] == COMM_PART_OTHERS ? 1 : 0) - share) / bytes;
+	}
+	for (size_t i = 0; i < functions.n; i++)
+		variance += functions.sum[i].bytes * functions.sum[i].bytes;
+	*ret = share > 0 && share < 1
+		       ? fmin(ACCOUNT_ODDS_SD, sqrt(variance) / (share * (1 - share)))
+		       : ACCOUNT_ODDS_SD;
+	comm_id_map_deinit(&function_of);
+	comm_keyed_deinit(&functions.keyed);
+	return code;
+}
+
 /*
  * How far below and above its share a part of what was seen may lie: that, and at least what the
  * estimator doubts of it and the confusion of interval.h, for others' and own reads as if they were two edges.
  */
 static void confused(const struct comm_report_whole *whole, double share, double doubt,
-		     double *ret_below, double *ret_above)
+		     double odds_sd, double *ret_below, double *ret_above)
 {
 	double others = whole->parts[COMM_PART_OTHERS].share;
 	double own = whole->parts[COMM_PART_SELF].share + whole->parts[COMM_PART_WITHIN].share;
-	double z = comm_interval_z(whole->shown.confidence), factor = exp(z * ACCOUNT_ODDS_SD);
+	double z = comm_interval_z(whole->shown.confidence), factor = exp(z * odds_sd);
 	double confusion = whole->error_model.confusion_sd * hypot(others, COMM_OWN_CONFUSED * own);
 	double least = z * hypot(confusion, doubt);
 	double rest = fmax(0, others + own - share);
@@ -187,7 +240,7 @@ static double alike_windows(uint64_t windows, double confidence)
 /* The interval of a share: a ratio of two sums over the blocks, and what is confused. */
 static void bound(const struct comm_breakdown *breakdown, const struct comm_blocks *blocks,
 		  const struct comm_block_sums *all, const struct comm_report_whole *whole,
-		  enum comm_part which, struct comm_report_part *part)
+		  enum comm_part which, double odds_sd, struct comm_report_part *part)
 {
 	const struct comm_report *report = &whole->shown;
 	double variance = comm_blocks_variance(blocks, &breakdown->part[which], all), half;
@@ -203,8 +256,8 @@ static void bound(const struct comm_breakdown *breakdown, const struct comm_bloc
 		return;
 	half = comm_blocks_t(blocks, report->confidence) * sqrt(variance) / report->read_bytes;
 	if (which == COMM_PART_OTHERS || which == COMM_PART_SELF || which == COMM_PART_WITHIN)
-		confused(whole, part->share, breakdown->doubt_bytes / report->read_bytes, &below,
-			 &above);
+		confused(whole, part->share, breakdown->doubt_bytes / report->read_bytes, odds_sd,
+			 &below, &above);
 	if (whole->by_chance)
 		windows = alike_windows(report->windows, report->confidence);
 	below = fmax(below, windows);
@@ -228,6 +281,7 @@ int comm_breakdown_finish(struct comm_breakdown *breakdown, const struct comm_bl
 	};
 	struct carrier carrier[COMM_PARTS] = {0};
 	struct comm_block_sums all = {0};
+	double odds_sd = ACCOUNT_ODDS_SD;
 	sqlite3_stmt *stmt;
 	int code = 0;
 
@@ -251,10 +305,12 @@ int comm_breakdown_finish(struct comm_breakdown *breakdown, const struct comm_bl
 			part->bytes += breakdown->part[i].sum[j];
 		part->share = comm_reader_share(part->bytes, whole->shown.read_bytes);
 	}
+	if (whole->by_chance && !code)
+		code = windows_odds_sd(breakdown, reader->db, whole->run.id, whole, &odds_sd);
 	for (size_t i = 0; i < COMM_PARTS && !code; i++) {
 		struct comm_report_part *part = &whole->parts[i];
 
-		bound(breakdown, blocks, &all, whole, i, part);
+		bound(breakdown, blocks, &all, whole, i, odds_sd, part);
 		if (!whole->shown.exact && !whole->by_chance)
 			code = judge(&carrier[i], stmt, &whole->texts, whole->shown.read_bytes,
 				     is_steady(&breakdown->part[i], &all, part->share), part);

@@ -25,6 +25,23 @@ for n in 10 9; do
 	is "$(grep -c ' \[kernel\] in io_thd > processMultibulkBuffer in io_thd$' stdout)" $((n / 10)) "a flow of $n windows"
 	is "$(grep -c '^  *of all that, within a thread as well:$' stdout)" $((n / 10)) "the line before it"
 done
+# Half of what changes crosses: what functions weigh errs apart, which matters where one reads own data and the other others',
+# and not where both read both.
+$make survey weights.db 60 || exit 1
+sqlite3 weights.db 'UPDATE edge SET watched_bytes = 0, watched_variance = 0' 'UPDATE slice SET unanswered_bytes = 0, watches = 16' || exit 1
+for apart in 1 0; do
+	sqlite3 weights.db 'DELETE FROM edge WHERE watched_bytes > 0' "INSERT INTO edge (run, slice, src_thread, dst_thread, src_context,
+		dst_context, object, bytes, variance, first_bytes, first_variance, bursts, level, watched_bytes, watched_variance)
+		SELECT run, slice, src, 2, reader.id, reader.id, object, 0, 0, 0, 0, 4, level, 4e6, 4e11
+		FROM (SELECT run, slice, max(object) AS object, level FROM edge GROUP BY slice), (SELECT 1 AS src UNION SELECT 2),
+		(SELECT id, row_number() OVER (ORDER BY id) AS n FROM (SELECT min(context.id) AS id FROM context
+		JOIN site ON site.id = context.site GROUP BY site.function ORDER BY id LIMIT 2)) AS reader
+		WHERE NOT $apart OR src = reader.n" || exit 1
+	expect 0 "$ctl" report --fresh --by-thread --json --store weights.db
+	jq -c '[.account[] | select(.part == "others") | .share, .share_low, .share_high]' stdout >weights.$apart
+done
+is "$(jq -c '.[0] == 0.5 and .[1] < 0.3 and .[2] > 0.7' weights.1)" true "two functions, each of its own: $(cat weights.1)"
+is "$(jq -c '.[0] == 0.5 and .[1] > 0.4 and .[2] < 0.6' weights.0)" true "two functions that do the same: $(cat weights.0)"
 cp survey.db few.db
 sqlite3 few.db 'UPDATE slice SET watches = 0' 'UPDATE slice SET watches = 9 WHERE id = (SELECT min(id) FROM slice)' || exit 1
 expect 0 "$ctl" report --store few.db
