@@ -5,6 +5,7 @@
 
 #include "array.h"
 #include "memory.h"
+#include "region.h"
 #include "site.h"
 #include "text.h"
 #include "trace.h"
@@ -17,8 +18,7 @@
 
 enum {
 	FUNCTIONS_MAX = 1 << 15,
-	REGION_BYTES = 64, /* as much of a region's name as results have, and a NUL */
-	NAME_BYTES = REGION_BYTES - sizeof(", later calls") + 1,
+	NAME_BYTES = COMM_REGION_BYTES - sizeof(", later calls") + 1,
 	HEAD_BYTES = 4096,
 };
 
@@ -28,25 +28,13 @@ struct wanted {
 };
 
 static const HChar *pattern;
-static struct comm_array functions, regions, paths;
+static struct comm_array functions, paths;
 static UInt n_callers; /* 0: nobody asked */
 static VgHashTable *known_paths;
 /* On memory that all processes share. */
 static struct {
 	ULong numbered, later;
 } * count;
-
-static UInt add_region(UInt parent, const HChar *name)
-{
-	UInt id;
-
-	if (comm_array_count(&regions) == COMM_CALL_REGIONS_MAX)
-		return COMM_CALL_REGION_OTHER;
-	id = comm_array_add(&regions, 1);
-	*(struct comm_call_region *)comm_array_at(&regions, id) =
-		(struct comm_call_region){parent, name};
-	return id;
-}
 
 struct known {
 	VgHashNode node; /* key: parent and function */
@@ -65,10 +53,7 @@ void comm_calls_init(const HChar *wanted, UInt callers)
 	if (!pattern)
 		return;
 	comm_array_init(&functions, sizeof(struct wanted), FUNCTIONS_MAX);
-	comm_array_init(&regions, sizeof(struct comm_call_region), COMM_CALL_REGIONS_MAX);
 	count = comm_mem_map_shared(sizeof(*count));
-	add_region(COMM_CALL_REGION_NONE, "");
-	add_region(COMM_CALL_REGION_NONE, "(other)");
 }
 
 Bool comm_calls_wanted(void)
@@ -156,7 +141,7 @@ static Bool is_wanted(const HChar *name)
 
 UInt comm_calls_function(Addr ip)
 {
-	HChar short_name[NAME_BYTES], later[REGION_BYTES];
+	HChar short_name[NAME_BYTES], later[COMM_REGION_BYTES];
 	struct wanted *wanted;
 	const HChar *name;
 	UInt id;
@@ -189,26 +174,26 @@ UInt comm_calls_function(Addr ip)
 /* One that stands around already is entered again: recursion makes no more of them. */
 static UInt later_region(const struct wanted *wanted, UInt around)
 {
-	const struct comm_call_region *region;
+	const struct comm_vg_region *region;
 
-	for (UInt id = around; id > COMM_CALL_REGION_OTHER; id = region->parent) {
-		region = comm_array_at(&regions, id);
+	for (UInt id = around; id > COMM_REGION_OTHER; id = region->parent) {
+		region = comm_region_get(id);
 		if (region->name == wanted->later)
 			return id;
 	}
-	for (UInt id = comm_array_count(&regions); id-- > COMM_CALL_REGION_OTHER + 1;) {
-		region = comm_array_at(&regions, id);
+	for (UInt id = comm_region_count(); id-- > COMM_REGION_OTHER + 1;) {
+		region = comm_region_get(id);
 		if (region->parent == around && region->name == wanted->later)
 			return id;
 	}
-	return add_region(around, wanted->later);
+	return comm_region_add(around, wanted->later);
 }
 
 static UInt numbered_call(UInt function, UInt around)
 {
 	struct wanted *wanted = comm_array_at(&functions, function);
 	ULong n = __atomic_load_n(&count->numbered, __ATOMIC_RELAXED);
-	HChar name[REGION_BYTES];
+	HChar name[COMM_REGION_BYTES];
 
 	if (n < COMM_CALLS_MAX)
 		n = __atomic_fetch_add(&count->numbered, 1, __ATOMIC_RELAXED);
@@ -219,7 +204,7 @@ static UInt numbered_call(UInt function, UInt around)
 	VG_(snprintf)
 	(name, sizeof(name), "%s #%u", wanted->name,
 	 __atomic_add_fetch(&wanted->calls, 1, __ATOMIC_RELAXED));
-	return add_region(around, comm_text_keep(name));
+	return comm_region_add(around, comm_text_keep(name));
 }
 
 static UInt path_within(UInt parent, UInt function)
@@ -270,20 +255,14 @@ const struct comm_call_path *comm_call_path_get(UInt id)
 	return comm_array_at(&paths, id);
 }
 
-void comm_calls_count(uint64_t *ret_numbered, uint64_t *ret_later)
+Bool comm_calls_count(uint64_t *ret_numbered, uint64_t *ret_later)
 {
-	ULong n = __atomic_load_n(&count->numbered, __ATOMIC_RELAXED);
+	ULong n;
 
+	if (!pattern)
+		return False;
+	n = __atomic_load_n(&count->numbered, __ATOMIC_RELAXED);
 	*ret_numbered = n < COMM_CALLS_MAX ? n : COMM_CALLS_MAX;
 	*ret_later = __atomic_load_n(&count->later, __ATOMIC_RELAXED);
-}
-
-UInt comm_call_region_count(void)
-{
-	return pattern ? comm_array_count(&regions) : 0;
-}
-
-const struct comm_call_region *comm_call_region_get(UInt id)
-{
-	return comm_array_at(&regions, id);
+	return True;
 }

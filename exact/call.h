@@ -20,25 +20,16 @@ struct comm_trace_call;
 
 enum {
 	COMM_CALLS_MAX = 4096,
-	COMM_CALL_REGIONS_MAX = 1 << 14,
 	COMM_CALLS_DEEP = 64, /* a call within as many others counts for the last of these */
 	COMM_CALL_PATHS_MAX = 1 << 16,
 	COMM_CALL_PATHS_DEEP = 1 << 16,
 };
-
-/* Regions: none, and one for which there was no room. */
-enum { COMM_CALL_REGION_NONE, COMM_CALL_REGION_OTHER };
 
 /* Paths: nobody knows who called, and nobody did. */
 enum { COMM_CALL_PATH_UNKNOWN, COMM_CALL_PATH_OUTERMOST, COMM_CALL_PATH_FIRST };
 
 struct comm_call_path {
 	UInt parent, function;
-};
-
-struct comm_call_region {
-	UInt parent; /* the region around it */
-	const HChar *name;
 };
 
 /* pattern NULL: nobody asked.  callers: follow all calls, and tell as many callers of each; 0: nobody asked. */
@@ -48,11 +39,9 @@ Bool comm_calls_wanted(void);
 UInt comm_calls_function(Addr ip);
 /* The region of the last of n calls that are under way. */
 UInt comm_calls_begin(const struct comm_trace_call *call, UInt n);
-/* How many there were so far: of regions of their own, and others. */
-void comm_calls_count(uint64_t *ret_numbered, uint64_t *ret_later);
+/* False: nobody asked.  How many there were so far: of regions of their own, and others. */
+Bool comm_calls_count(uint64_t *ret_numbered, uint64_t *ret_later);
 
-UInt comm_call_region_count(void);
-const struct comm_call_region *comm_call_region_get(UInt id);
 /* 0: nobody asked for callers. */
 UInt comm_call_path_count(void);
 const struct comm_call_path *comm_call_path_get(UInt id);

@@ -30,6 +30,7 @@
 #include "object.h"
 #include "output.h"
 #include "program.h"
+#include "region.h"
 #include "site.h"
 #include "text.h"
 #include "trace.h"
@@ -384,6 +385,7 @@ static void after_options(void)
 	if (phase_instructions)
 		trace.phase_end = phase_instructions;
 	comm_site_init(by_line);
+	comm_regions_init();
 	comm_calls_init(calls, callers);
 	trace.begin_call = comm_calls_begin;
 	trace.calls_deep = callers ? COMM_CALL_PATHS_DEEP : COMM_CALLS_DEEP;

@@ -18,6 +18,7 @@
 #include "format.h"
 #include "memory.h"
 #include "object.h"
+#include "region.h"
 #include "site.h"
 #include "trace.h"
 
@@ -422,17 +423,16 @@ static void put_regions(void)
 {
 	struct comm_exact_file_calls count;
 
-	if (!comm_call_region_count())
+	if (!comm_calls_count(&count.numbered, &count.later))
 		return;
-	for (UInt i = 0; i < comm_call_region_count(); i++) {
-		const struct comm_call_region *r = comm_call_region_get(i);
+	for (UInt i = 0; i < comm_region_count(); i++) {
+		const struct comm_vg_region *r = comm_region_get(i);
 		struct comm_exact_file_region region = {
 			.id = i, .parent = r->parent, .name_bytes = length(r->name)};
 
 		record(COMM_EXACT_REGION, &region, sizeof(region), r->name, region.name_bytes, NULL,
 		       0);
 	}
-	comm_calls_count(&count.numbered, &count.later);
 	record(COMM_EXACT_CALLS, &count, sizeof(count), NULL, 0, NULL, 0);
 }
 
