@@ -5,7 +5,7 @@
  * they begin, over all threads and processes that came from one by fork().  COMM_CALLS_MAX are told apart; what
  * begins later is the region "produce, later calls".
  *
- * Or all calls are followed (--callers): a region then is a path of calls, a function within another region.
+ * Or all calls are followed (--callers): each is in a path of calls then, a function within another path.
  *
  * Which calls are under way in a thread is trace.h's to know.
  */
@@ -37,7 +37,7 @@ void comm_calls_init(const HChar *pattern, UInt callers);
 Bool comm_calls_wanted(void);
 /* 1 + the index of the function that was asked for and starts at ip, or 0. */
 UInt comm_calls_function(Addr ip);
-/* The region of the last of n calls that are under way. */
+/* The region, or the path, of the last of n calls that are under way. */
 UInt comm_calls_begin(const struct comm_trace_call *call, UInt n);
 /* False: nobody asked.  How many there were so far: of regions of their own, and others. */
 Bool comm_calls_count(uint64_t *ret_numbered, uint64_t *ret_later);

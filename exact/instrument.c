@@ -8,6 +8,8 @@
 #include "pub_tool_mallocfree.h"
 
 #include "call.h"
+#include "marked.h"
+#include "marks.h"
 #include "site.h"
 #include "trace.h"
 
@@ -15,6 +17,7 @@
 struct root {
 	IRTemp temp;
 	Long offset;
+	Int reg; /* where the guest state has the temporary, 0: it is no register's */
 };
 
 struct pending {
@@ -22,6 +25,7 @@ struct pending {
 	IRTemp base; /* what is stored at run time */
 	UInt size;
 	UChar kind;
+	Bool is_told; /* its value is: it stays as it is */
 	Addr ip;
 };
 
@@ -60,6 +64,8 @@ struct builder {
 	UInt loaded_size;
 	struct comm_tool_segment *first;
 	Int sp; /* where the guest state has the stack's top */
+	Int frame_pointer;
+	Bool may_mark; /* the code may make marks */
 };
 
 static struct comm_trace *trace;
@@ -162,13 +168,13 @@ static Bool merge(struct builder *b, const struct pending *next)
 	struct pending *old;
 	Bool writes = next->kind == COMM_TRACE_WRITE;
 
-	if (next->kind & ~COMM_TRACE_UPDATE)
+	if (next->kind & ~COMM_TRACE_UPDATE || next->is_told)
 		return False;
 	for (UInt i = b->n_accesses; i-- > b->reported;) {
 		Bool same_base;
 
 		old = &b->access[i];
-		if (old->kind & ~COMM_TRACE_UPDATE)
+		if (old->kind & ~COMM_TRACE_UPDATE || old->is_told)
 			return False;
 		same_base = old->base == next->base;
 		if (same_base && old->kind == next->kind && old->size + next->size < 65536) {
@@ -250,17 +256,20 @@ static void close_segment(struct builder *b)
 	b->entered = b->instructions = 0;
 }
 
-static void add_access(struct builder *b, UChar kind, IRTemp base, Long offset, UInt size)
+/* How many more accesses and bases there must be room for in one segment. */
+static void make_room(struct builder *b, UInt n)
 {
-	struct pending next = {
-		.root = {base, offset}, .base = base, .size = size, .kind = kind, .ip = b->ip};
-	UInt i;
-
-	if (b->open &&
-	    (b->n_accesses == COMM_TRACE_MAX_ACCESSES || b->n_bases == COMM_TRACE_MAX_SLOTS - 1))
+	if (b->open && (b->n_accesses + n > COMM_TRACE_MAX_ACCESSES ||
+			b->n_bases + n > COMM_TRACE_MAX_SLOTS - 1))
 		close_segment(b);
 	if (!b->open)
 		open_segment(b);
+}
+
+static void store_base(struct builder *b, IRTemp base)
+{
+	UInt i;
+
 	for (i = 0; i < b->n_bases && b->base[i] != base; i++)
 		;
 	if (i == b->n_bases) {
@@ -270,14 +279,42 @@ static void add_access(struct builder *b, UChar kind, IRTemp base, Long offset, 
 		b->base[b->n_bases++] = base;
 		emit(b, IRStmt_Store(Iend_LE, slot_address(b, b->used + b->n_bases), value));
 	}
+}
+
+static void add_pending(struct builder *b, struct pending next)
+{
+	next.ip = b->ip;
+	store_base(b, next.base);
 	if (!merge(b, &next))
 		b->access[b->n_accesses++] = next;
+}
+
+static void add_access(struct builder *b, UChar kind, IRTemp base, Long offset, UInt size)
+{
+	make_room(b, 1);
+	add_pending(b, (struct pending){
+			       .root = {base, offset}, .base = base, .size = size, .kind = kind});
+}
+
+/* A write whose value is told. */
+static void add_told(struct builder *b, UChar kind, IRTemp base, Long offset, UInt size,
+		     IRExpr *value)
+{
+	IRTemp told = assign(b, Ity_I64, size == 8 ? value : IRExpr_Unop(Iop_32Uto64, value));
+
+	make_room(b, 2);
+	add_pending(b, (struct pending){.root = {told}, .base = told, .kind = COMM_TRACE_TELL});
+	add_pending(b, (struct pending){.root = {base, offset},
+					.base = base,
+					.size = size,
+					.kind = kind,
+					.is_told = True});
 }
 
 static struct root root_of(const struct builder *b, const IRExpr *address)
 {
 	if (address->tag == Iex_Const)
-		return (struct root){IRTemp_INVALID, (Long)address->Iex.Const.con->Ico.U64};
+		return (struct root){IRTemp_INVALID, (Long)address->Iex.Const.con->Ico.U64, 0};
 	tl_assert(address->tag == Iex_RdTmp);
 	return b->root[address->Iex.RdTmp.tmp];
 }
@@ -287,9 +324,11 @@ static void follow(struct builder *b, IRTemp temp, const IRExpr *e)
 	struct root from;
 	Long sign;
 
-	b->root[temp] = (struct root){temp, 0};
+	b->root[temp] = (struct root){temp, 0, 0};
 	if (b->out->tyenv->types[temp] != Ity_I64)
 		return;
+	if (e->tag == Iex_Get)
+		b->root[temp].reg = e->Iex.Get.offset;
 	if (e->tag == Iex_RdTmp) {
 		b->root[temp] = b->root[e->Iex.RdTmp.tmp];
 		return;
@@ -320,11 +359,40 @@ static void write(struct builder *b, const IRExpr *address, UInt size)
 	add_access(b, COMM_TRACE_WRITE, root.temp, root.offset, size);
 }
 
+/*
+ * Whether a store may be one of a mark: of as many bytes, by an address that is neither known to be another one nor the
+ * stack's.  What lies below a register that functions keep their frame in is the stack's, too: marks lie above
+ * what a compiler has a pointer to.
+ */
+static Bool may_mark(const struct builder *b, const struct root *root, IRType type)
+{
+	if (!b->may_mark || (type != Ity_I64 && type != Ity_I32) || root->reg == b->sp ||
+	    (root->reg == b->frame_pointer && root->offset < 0))
+		return False;
+	return root->temp != IRTemp_INVALID || trace->marks.process == COMM_MARKS_NOWHERE ||
+	       comm_marks_is_of_process(&trace->marks, root->offset);
+}
+
+static void store(struct builder *b, const IRExpr *address, IRExpr *data)
+{
+	IRType type = typeOfIRExpr(b->out->tyenv, data);
+	struct root root = root_of(b, address);
+
+	if (may_mark(b, &root, type))
+		add_told(b, COMM_TRACE_WRITE, root.temp, root.offset, sizeofIRType(type), data);
+	else
+		write(b, address, sizeofIRType(type));
+}
+
+/* An address, or 0. */
+static IRTemp if_true(struct builder *b, IRExpr *guard, IRExpr *address)
+{
+	return assign(b, Ity_I64, IRExpr_ITE(guard, address, IRExpr_Const(IRConst_U64(0))));
+}
+
 static void maybe(struct builder *b, UChar kind, IRExpr *guard, IRExpr *address, UInt size)
 {
-	IRTemp base = assign(b, Ity_I64, IRExpr_ITE(guard, address, IRExpr_Const(IRConst_U64(0))));
-
-	add_access(b, kind, base, 0, size);
+	add_access(b, kind, if_true(b, guard, address), 0, size);
 }
 
 static void load_guarded(struct builder *b, IRLoadG *load)
@@ -380,7 +448,11 @@ static void compare_and_swap(struct builder *b, IRStmt *statement)
 		      IRExpr_RdTmp(address), size);
 		return;
 	}
-	maybe(b, COMM_TRACE_MAYBE | COMM_TRACE_WRITE, IRExpr_RdTmp(equal), cas->addr, size);
+	if (b->may_mark && type == Ity_I64)
+		add_told(b, COMM_TRACE_MAYBE | COMM_TRACE_WRITE,
+			 if_true(b, IRExpr_RdTmp(equal), cas->addr), 0, size, cas->dataLo);
+	else
+		maybe(b, COMM_TRACE_MAYBE | COMM_TRACE_WRITE, IRExpr_RdTmp(equal), cas->addr, size);
 }
 
 /* A call begins or returns here. */
@@ -427,8 +499,7 @@ static void statement(struct builder *b, IRStmt *s, Bool by_line, Addr *next)
 		follow(b, s->Ist.WrTmp.tmp, rhs);
 		break;
 	case Ist_Store:
-		write(b, s->Ist.Store.addr,
-		      sizeofIRType(typeOfIRExpr(b->out->tyenv, s->Ist.Store.data)));
+		store(b, s->Ist.Store.addr, s->Ist.Store.data);
 		break;
 	case Ist_LoadG:
 		load_guarded(b, s->Ist.LoadG.details);
@@ -486,10 +557,12 @@ IRSB *comm_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout
 	b->site = 0;
 	b->first = NULL;
 	b->sp = layout->offset_SP;
+	b->frame_pointer = layout->offset_FP;
+	b->may_mark = comm_marked_code(extents->base[0]);
 	/* Only temporaries of the incoming code are ever asked for. */
 	b->root = VG_(malloc)("comm.roots", (in->tyenv->types_used + 1) * sizeof(*b->root));
 	for (Int t = 0; t < in->tyenv->types_used; t++)
-		b->root[t] = (struct root){t, 0};
+		b->root[t] = (struct root){t, 0, 0};
 	for (; i < in->stmts_used && in->stmts[i]->tag != Ist_IMark; i++)
 		emit(b, in->stmts[i]);
 	for (; i < in->stmts_used; i++) {

@@ -26,6 +26,7 @@
 #include "instrument.h"
 #include "mapping.h"
 #include "mark.h"
+#include "marked.h"
 #include "memory.h"
 #include "object.h"
 #include "output.h"
@@ -169,6 +170,7 @@ static void start_code(ThreadId tid, ULong blocks)
 {
 	comm_turn_begin();
 	comm_trace_run_thread(&trace, number(tid));
+	comm_marked_thread(tid);
 }
 
 static void stop_code(ThreadId tid, ULong blocks)
@@ -272,6 +274,7 @@ static void old_mapping(Addr addr, SizeT bytes)
 {
 	comm_trace_flush(&trace);
 	comm_object_unmapped(addr, bytes);
+	comm_marked_unmapped(addr, bytes);
 	comm_mapping_gone(addr, bytes);
 }
 
@@ -365,6 +368,12 @@ static void forked(ThreadId tid)
 	}
 }
 
+static void name_object(uint32_t i, const struct comm_marks_object *piece)
+{
+	if (objects)
+		comm_object_named(i, piece);
+}
+
 static void after_options(void)
 {
 	number_of = VG_(malloc)("comm.number_of", VG_N_THREADS * sizeof(*number_of));
@@ -388,6 +397,10 @@ static void after_options(void)
 	comm_regions_init();
 	comm_calls_init(calls, callers);
 	trace.begin_call = comm_calls_begin;
+	trace.has_paths = callers;
+	trace.region_of = comm_region_marked;
+	trace.name_object = name_object;
+	comm_marked_init(&trace);
 	trace.calls_deep = callers ? COMM_CALL_PATHS_DEEP : COMM_CALLS_DEEP;
 	/* Where a call begins and returns the stack's top has to be known. */
 	if (calls || callers)

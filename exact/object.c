@@ -15,7 +15,10 @@
 #include "pub_tool_xarray.h"
 
 #include "array.h"
+#include "image.h"
+#include "marks.h"
 #include "program.h"
+#include "region.h"
 #include "shadow.h"
 #include "text.h"
 
@@ -28,6 +31,7 @@ enum {
 	KIND_STACK,
 	KIND_ANON,
 	KIND_SHARED,
+	KIND_MARKED,
 };
 
 enum {
@@ -252,6 +256,30 @@ void comm_object_allocated(ThreadId tid, Addr block, SizeT size_bytes, Addr call
 	object = comm_array_at(&objects, id);
 	__atomic_fetch_add(&object->size_bytes, size_bytes, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&object->blocks, 1, __ATOMIC_RELAXED);
+}
+
+/* The object that the piece was part of before. */
+static struct named_piece {
+	Addr start;
+	SizeT bytes; /* 0: it has no name */
+	UInt object;
+} named[COMM_MARKS_OBJECTS];
+
+void comm_object_named(uint32_t i, const struct comm_marks_object *piece)
+{
+	struct named_piece *of = &named[i];
+	HChar name[COMM_REGION_BYTES];
+
+	if (of->bytes)
+		comm_shadow_set_object(shadow, of->start, of->bytes, of->object);
+	of->bytes = 0;
+	if (!piece->bytes || !comm_image_is_readable(piece->start, piece->bytes) ||
+	    !comm_region_read_name(piece->name, name))
+		return;
+	*of = (struct named_piece){
+		piece->start, piece->bytes,
+		comm_shadow_object(shadow, comm_shadow_chunk(shadow, piece->start), piece->start)};
+	comm_shadow_set_object(shadow, of->start, of->bytes, add(KIND_MARKED, name, "", 0, 0));
 }
 
 void comm_object_unmapped(Addr start, SizeT bytes)

@@ -9,6 +9,7 @@
 
 #include "pub_tool_basics.h"
 
+struct comm_marks_object;
 struct comm_shadow;
 
 struct comm_vg_object {
@@ -25,6 +26,8 @@ uint32_t comm_object_find(uint64_t addr);
 void comm_object_allocated(ThreadId tid, Addr block, SizeT size_bytes, Addr caller);
 /* A thread runs on the stack around sp. */
 void comm_object_stack(UInt tid, Addr sp);
+/* Piece i of what has a name of its own (comm/mark.h); bytes 0: it has that no more.  Both are hostile. */
+void comm_object_named(uint32_t i, const struct comm_marks_object *piece);
 /* Stacks there are none any more. */
 void comm_object_unmapped(Addr start, SizeT bytes);
 

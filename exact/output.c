@@ -199,8 +199,9 @@ static void put_edge(struct comm_tool_cell *cell)
 	const uint64_t bytes = cell->bytes;
 	uint64_t first_bytes = cell->first_bytes;
 	struct comm_exact_file_edge edge = {.src = cell->writer,
-					    .dst = cell->reader,
+					    .dst = comm_table_reader(cell->reader),
 					    .object = cell->object,
+					    .back = comm_table_back(cell->reader),
 					    .bytes = bytes - cell->told_bytes};
 
 	if (first_bytes - cell->told_first_bytes > edge.bytes)
@@ -332,10 +333,10 @@ void comm_output_phase(const HChar *next_name)
 		VG_(strlcpy)(phase_name, next_name, sizeof(phase_name));
 }
 
-/* Code in a region: its site in the file comes after those of code that is in none. */
+/* Code in a region or a path: its site in the file comes after those of code that is in none. */
 struct within {
-	VgHashNode node; /* key: region and site */
-	UInt site, region, place;
+	VgHashNode node; /* key: all but place */
+	UInt site, region, path, place;
 };
 
 static UInt n_sites, n_paths, n_within;
@@ -396,12 +397,14 @@ static void put_code(void)
 	for (UInt i = 0; i < n_sites; i++)
 		put_site(i, i);
 	for (UInt i = 0; i < n_within; i++) {
-		/* The same for both: a site, and a region or a path. */
 		struct comm_exact_file_within within = {n_sites + i, within_at(i)->region};
+		struct comm_exact_file_called called = {n_sites + i, within_at(i)->path};
 
 		put_site(within.site, within_at(i)->site);
-		record(n_paths ? COMM_EXACT_CALLED : COMM_EXACT_WITHIN, &within, sizeof(within),
-		       NULL, 0, NULL, 0);
+		if (within.region)
+			record(COMM_EXACT_WITHIN, &within, sizeof(within), NULL, 0, NULL, 0);
+		if (called.path)
+			record(COMM_EXACT_CALLED, &called, sizeof(called), NULL, 0, NULL, 0);
 	}
 }
 
@@ -422,8 +425,9 @@ static void put_paths(void)
 static void put_regions(void)
 {
 	struct comm_exact_file_calls count;
+	const Bool tells_calls = comm_calls_count(&count.numbered, &count.later);
 
-	if (!comm_calls_count(&count.numbered, &count.later))
+	if (!tells_calls && comm_region_count() == COMM_REGION_FIRST)
 		return;
 	for (UInt i = 0; i < comm_region_count(); i++) {
 		const struct comm_vg_region *r = comm_region_get(i);
@@ -433,7 +437,8 @@ static void put_regions(void)
 		record(COMM_EXACT_REGION, &region, sizeof(region), r->name, region.name_bytes, NULL,
 		       0);
 	}
-	record(COMM_EXACT_CALLS, &count, sizeof(count), NULL, 0, NULL, 0);
+	if (tells_calls)
+		record(COMM_EXACT_CALLS, &count, sizeof(count), NULL, 0, NULL, 0);
 }
 
 static void put_objects(void)
@@ -454,19 +459,22 @@ static void put_objects(void)
 	}
 }
 
-/* A site stands for code in a region alone: the same code elsewhere is another site, behind all others. */
-static UInt site_within(UInt site, UInt region)
+_Static_assert(COMM_REGIONS_MAX <= 1 << 14 && COMM_CALL_PATHS_MAX <= 1 << 16,
+	       "the key of struct within");
+
+/* A site stands for code in a region or a path alone: the same code elsewhere is another site, behind all others. */
+static UInt site_within(const struct comm_tool_actor *actor)
 {
+	UInt called = actor->path;
 	struct within *found;
 	UWord key;
 
 	/* A path ends with the function itself, unless that has no symbol: who called it is what is around. */
-	if (region && n_paths &&
-	    comm_call_path_get(region)->function == comm_site_get(site)->function)
-		region = comm_call_path_get(region)->parent;
-	if (!region)
-		return site;
-	key = (UWord)region << 32 | site;
+	if (called && comm_call_path_get(called)->function == comm_site_get(actor->site)->function)
+		called = comm_call_path_get(called)->parent;
+	if (!actor->region && !called)
+		return actor->site;
+	key = (UWord)actor->region << 48 | (UWord)called << 32 | actor->site;
 	if (!known_within) {
 		known_within = VG_(HT_construct)("comm.known_within");
 		all_within =
@@ -475,7 +483,8 @@ static UInt site_within(UInt site, UInt region)
 	found = VG_(HT_lookup)(known_within, key);
 	if (!found) {
 		found = VG_(malloc)("comm.within", sizeof(*found));
-		*found = (struct within){{NULL, key}, site, region, n_within++};
+		*found = (struct within){
+			{NULL, key}, actor->site, actor->region, called, n_within++};
 		VG_(HT_add_node)(known_within, found);
 		VG_(addToXA)(all_within, &found);
 	}
@@ -492,8 +501,7 @@ static void put_actors(void)
 
 	for (UInt i = 0; i < n; i++) {
 		const struct comm_tool_actor *a = comm_array_at(&trace->table.actors, i);
-		struct comm_exact_file_actor actor = {.thread = a->thread,
-						      .site = site_within(a->site, a->region)};
+		struct comm_exact_file_actor actor = {.thread = a->thread, .site = site_within(a)};
 		UInt left = n - i;
 
 		if (i % EDGES_PER_RECORD == 0)
@@ -508,6 +516,8 @@ static void put_clock(void)
 	ULong ns = *trace->clock_ns - start_clock_ns;
 
 	record(COMM_EXACT_CLOCK, &ns, sizeof(ns), NULL, 0, NULL, 0);
+	if (trace->frames)
+		record(COMM_EXACT_FRAMES, &trace->frames, sizeof(trace->frames), NULL, 0, NULL, 0);
 }
 
 void comm_output_finish(void)

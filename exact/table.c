@@ -38,7 +38,7 @@ void comm_table_init(struct comm_table *table)
 	*comm_table_at(table, 0) =
 		(struct comm_tool_cell){.writer = UINT32_MAX, .reader = UINT32_MAX};
 	init_index(table);
-	comm_table_add_actor(table, 0, 0, 0);
+	comm_table_add_actor(table, &(struct comm_tool_actor){0});
 }
 
 void comm_table_deinit(struct comm_table *table)
@@ -54,28 +54,25 @@ void comm_table_forked(struct comm_table *table)
 	init_index(table);
 }
 
-uint32_t comm_table_add_actor(struct comm_table *table, uint32_t thread, uint32_t site,
-			      uint32_t region)
+uint32_t comm_table_add_actor(struct comm_table *table, const struct comm_tool_actor *actor)
 {
 	uint32_t id = comm_array_add(&table->actors, 1);
 
-	*(struct comm_tool_actor *)comm_array_at(&table->actors, id) =
-		(struct comm_tool_actor){.thread = thread, .site = site, .region = region};
+	*(struct comm_tool_actor *)comm_array_at(&table->actors, id) = *actor;
 	return id;
 }
 
 /* Where it is, or belongs. */
-static uint32_t *slot_of(const struct comm_table *table, uint32_t thread, uint32_t site,
-			 uint32_t region)
+static uint32_t *slot_of(const struct comm_table *table, const struct comm_tool_actor *like)
 {
-	uint32_t i = comm_table_hash(thread, site, region);
+	uint32_t i = comm_table_hash(like->thread, like->site, like->region << 16 ^ like->path);
 
 	for (;; i++) {
 		uint32_t *slot = &table->within[i & (table->n_slots - 1)];
 		const struct comm_tool_actor *actor = comm_array_at(&table->actors, *slot);
 
-		if (!*slot ||
-		    (actor->site == site && actor->region == region && actor->thread == thread))
+		if (!*slot || (actor->site == like->site && actor->region == like->region &&
+			       actor->path == like->path && actor->thread == like->thread))
 			return slot;
 	}
 }
@@ -90,15 +87,14 @@ static void grow_slots(struct comm_table *table)
 		const struct comm_tool_actor *actor = comm_array_at(&table->actors, old[i]);
 
 		if (old[i])
-			*slot_of(table, actor->thread, actor->site, actor->region) = old[i];
+			*slot_of(table, actor) = old[i];
 	}
 	comm_mem_unmap(old, n * sizeof(*old));
 }
 
-uint32_t comm_table_actor_within(struct comm_table *table, uint32_t thread, uint32_t site,
-				 uint32_t region)
+uint32_t comm_table_actor_within(struct comm_table *table, const struct comm_tool_actor *actor)
 {
-	uint32_t *slot = slot_of(table, thread, site, region);
+	uint32_t *slot = slot_of(table, actor);
 
 	if (*slot)
 		return *slot;
@@ -106,10 +102,10 @@ uint32_t comm_table_actor_within(struct comm_table *table, uint32_t thread, uint
 		return 0;
 	if (table->n_within >= table->n_slots / 2) {
 		grow_slots(table);
-		slot = slot_of(table, thread, site, region);
+		slot = slot_of(table, actor);
 	}
 	table->n_within++;
-	return *slot = comm_table_add_actor(table, thread, site, region);
+	return *slot = comm_table_add_actor(table, actor);
 }
 
 static void grow_buckets(struct comm_table *table)

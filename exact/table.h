@@ -4,7 +4,8 @@
  * or a source line) in a region; a cell holds the bytes
  * that one actor read of what another wrote, per object.  Actor 0 is nobody:
  * as a writer, memory that was never seen to be written; as a reader, all that
- * the writer wrote, whoever reads it.
+ * the writer wrote, whoever reads it.  Once there are frames, what was written in this one, in the one before, and
+ * earlier has cells of its own.
  *
  * Cells never move, so callers may keep pointers to them.  All processes that came from one by fork() have them
  * in common, and each counts in those of its own actors.
@@ -19,11 +20,11 @@
 
 struct comm_tool_actor {
 	uint32_t thread, site;
-	uint32_t region; /* that the thread was in, call.h */
+	uint32_t region, path; /* that the thread was in (region.h, call.h); 0: none */
 };
 
 struct comm_tool_cell {
-	uint32_t writer, reader; /* actors */
+	uint32_t writer, reader; /* actors; of the reader with comm_table_back() above it */
 	uint32_t object;
 	uint32_t next; /* in the hash chain, 0 ends it */
 	uint64_t bytes;
@@ -38,7 +39,22 @@ enum {
 	COMM_TABLE_ACTORS = 1 << 24,
 	COMM_TABLE_ACTORS_WITHIN = 1 << 22, /* once there are as many, new ones are in no region */
 	COMM_TABLE_CELLS = 1 << 24,
+	COMM_TABLE_BACK_SHIFT = 30,
 };
+
+_Static_assert(COMM_TABLE_ACTORS <= 1 << COMM_TABLE_BACK_SHIFT,
+	       "what a cell's reader has room for");
+
+/* Written in: 1 the frame in which it is read, 2 that before, 3 earlier; 0: there are no frames. */
+static inline uint32_t comm_table_back(uint32_t reader)
+{
+	return reader >> COMM_TABLE_BACK_SHIFT;
+}
+
+static inline uint32_t comm_table_reader(uint32_t reader)
+{
+	return reader & ((1u << COMM_TABLE_BACK_SHIFT) - 1);
+}
 
 struct comm_table {
 	struct comm_array actors, cells;
@@ -58,11 +74,9 @@ void comm_table_deinit(struct comm_table *table);
 /* In a child of fork(): no cell and no actor is its own. */
 void comm_table_forked(struct comm_table *table);
 
-uint32_t comm_table_add_actor(struct comm_table *table, uint32_t thread, uint32_t site,
-			      uint32_t region);
-/* The one of a region; 0: there are too many already. */
-uint32_t comm_table_actor_within(struct comm_table *table, uint32_t thread, uint32_t site,
-				 uint32_t region);
+uint32_t comm_table_add_actor(struct comm_table *table, const struct comm_tool_actor *actor);
+/* The one in a region or a path; 0: there are too many already. */
+uint32_t comm_table_actor_within(struct comm_table *table, const struct comm_tool_actor *actor);
 struct comm_tool_cell *comm_table_find(struct comm_table *table, uint32_t writer, uint32_t reader,
 				       uint32_t object);
 

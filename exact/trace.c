@@ -13,6 +13,7 @@ void comm_trace_init(struct comm_trace *trace, uint32_t granule_bytes)
 	trace->pos = trace->slot;
 	trace->phase_end = UINT64_MAX;
 	trace->counting = true;
+	trace->marks = (struct comm_tool_marks_place){COMM_MARKS_NOWHERE, COMM_MARKS_NOWHERE};
 	trace->clock_ns = comm_mem_map_shared(sizeof(*trace->clock_ns));
 	trace->thread_instructions =
 		comm_mem_map_shared(COMM_TRACE_THREADS * sizeof(*trace->thread_instructions));
@@ -30,22 +31,22 @@ void comm_trace_add_thread(struct comm_trace *trace, uint32_t number)
 				 (n - trace->n_threads) * sizeof(*trace->threads));
 		trace->n_threads = n;
 	}
-	/* The thread that goes on after fork() has another number there, and is in the same calls. */
-	if (trace->forked.n_calls) {
+	/* The thread that goes on after fork() has another number there, and is in the same calls and marks. */
+	if (trace->has_forked) {
 		struct comm_trace_thread *t = &trace->threads[number];
 
-		t->region = trace->forked.region;
-		t->n_calls = trace->forked.n_calls;
-		t->call = trace->forked.call;
-		t->calls_capacity = trace->forked.calls_capacity;
-		trace->forked = (struct comm_trace_thread){0};
+		*t = trace->forked;
+		t->actor = NULL;
+		t->n_actors = 0;
+		trace->has_forked = false;
 	}
 }
 
 void comm_trace_forked(struct comm_trace *trace)
 {
 	comm_table_forked(&trace->table);
-	if (trace->thread < trace->n_threads)
+	trace->has_forked = trace->thread < trace->n_threads;
+	if (trace->has_forked)
 		trace->forked = trace->threads[trace->thread];
 	trace->reader_bit = 0;
 	trace->accesses = trace->instructions = 0;
@@ -79,17 +80,20 @@ static uint32_t actor_outside(struct comm_trace *trace, uint32_t thread, uint32_
 		t->n_actors = n;
 	}
 	if (!t->actor[site])
-		t->actor[site] = comm_table_add_actor(&trace->table, thread, site, 0);
+		t->actor[site] = comm_table_add_actor(
+			&trace->table, &(struct comm_tool_actor){.thread = thread, .site = site});
 	return t->actor[site];
 }
 
 /* Few of all sites meet each of thousands of regions: an array for each by site would be empty but for these. */
 uint32_t comm_trace_actor(struct comm_trace *trace, uint32_t thread, uint32_t site)
 {
-	uint32_t region = trace->threads[thread].region, actor = 0;
+	const struct comm_tool_actor within = {thread, site, trace->threads[thread].region,
+					       trace->threads[thread].path};
+	uint32_t actor = 0;
 
-	if (region)
-		actor = comm_table_actor_within(&trace->table, thread, site, region);
+	if (within.region || within.path)
+		actor = comm_table_actor_within(&trace->table, &within);
 	return actor ? actor : actor_outside(trace, thread, site);
 }
 
@@ -106,7 +110,8 @@ struct view {
 	uint32_t last_site, last_actor;
 	uint64_t accesses, instructions, phase_end;
 	uint64_t begun, since_ns; /* instructions and the clock, when the view was made */
-	uint64_t told;		  /* instructions up to there are the thread's already */
+	uint64_t frame_ns, frame_before_ns;
+	uint64_t told; /* instructions up to there are the thread's already */
 };
 
 #define INLINE inline __attribute__((always_inline))
@@ -120,7 +125,7 @@ static INLINE void take_actors(const struct comm_trace *trace, struct view *v)
 	const struct comm_trace_thread *thread = &trace->threads[trace->thread];
 
 	v->actor = thread->actor;
-	v->n_actors = thread->region ? 0 : thread->n_actors;
+	v->n_actors = thread->region || thread->path ? 0 : thread->n_actors;
 	v->last_actor = 0;
 }
 
@@ -138,6 +143,8 @@ static INLINE struct view view_of(const struct comm_trace *trace)
 			 .phase_end = trace->phase_end,
 			 .begun = trace->instructions,
 			 .told = trace->instructions,
+			 .frame_ns = trace->frame_ns,
+			 .frame_before_ns = trace->frame_before_ns,
 			 .since_ns = __atomic_load_n(trace->clock_ns, __ATOMIC_RELAXED)};
 
 	take_actors(trace, &v);
@@ -200,6 +207,31 @@ static RARE uint32_t unusual_actor(struct comm_trace *trace,
 	return comm_trace_actor(trace, trace->thread, segment->site);
 }
 
+/* What the thread has marked since the innermost call that is a region began, within that. */
+static void renew_region(const struct comm_trace *trace, struct comm_trace_thread *t)
+{
+	const struct comm_trace_call *last =
+		t->n_calls && !trace->has_paths ? &t->call[t->n_calls - 1] : NULL;
+
+	t->region = last ? last->within : 0;
+	if (t->marks)
+		t->region = comm_marks_region(t->marks, last ? last->n_marks : 0, t->region,
+					      trace->region_of);
+}
+
+static void leave_call(const struct comm_trace *trace, struct comm_trace_thread *t)
+{
+	const struct comm_trace_call *call = &t->call[--t->n_calls];
+
+	if (trace->has_paths) {
+		t->path = call->around;
+		return;
+	}
+	if (t->marks)
+		comm_marks_forget(t->marks, call->n_marks);
+	renew_region(trace, t);
+}
+
 /*
  * Calls end that the stack's top is above of: the one that returns, and those that longjmp() left.  Of another stack,
  * such as a signal handler's, nothing is known; one that lies less than COMM_TRACE_STACK_BYTES above, such as another
@@ -211,12 +243,13 @@ static RARE void leave_calls(struct comm_trace *trace, uint64_t sp)
 
 	while (t->n_calls && t->call[t->n_calls - 1].sp < sp &&
 	       sp - t->call[t->n_calls - 1].sp < COMM_TRACE_STACK_BYTES)
-		t->region = t->call[--t->n_calls].around;
+		leave_call(trace, t);
 }
 
 static RARE void enter_call(struct comm_trace *trace, uint32_t function, uint64_t sp)
 {
 	struct comm_trace_thread *t = &trace->threads[trace->thread];
+	uint32_t n_marks = t->marks ? t->marks->depth : 0, *within;
 
 	/*
 	 * Two that are under way do not begin at one place.  A jump to the first instruction from within, where a loop
@@ -229,8 +262,82 @@ static RARE void enter_call(struct comm_trace *trace, uint32_t function, uint64_
 		t->calls_capacity = t->calls_capacity ? 2 * t->calls_capacity : 16;
 		t->call = comm_mem_realloc(t->call, t->calls_capacity * sizeof(*t->call));
 	}
-	t->call[t->n_calls++] = (struct comm_trace_call){sp, t->region, function};
-	t->region = trace->begin_call(t->call, t->n_calls);
+	within = trace->has_paths ? &t->path : &t->region;
+	t->call[t->n_calls++] = (struct comm_trace_call){
+		.sp = sp, .around = *within, .function = function, .n_marks = n_marks};
+	*within = trace->begin_call(t->call, t->n_calls);
+	t->call[t->n_calls - 1].within = *within;
+}
+
+static void tell_stack(struct comm_trace *trace, uint64_t offset, uint64_t value)
+{
+	struct comm_trace_thread *t = &trace->threads[trace->thread];
+
+	if (!t->marks) {
+		t->marks = comm_mem_realloc(NULL, sizeof(*t->marks));
+		*t->marks = (struct comm_tool_marks){0};
+	}
+	comm_marks_told(t->marks, offset, value);
+	if (!offset)
+		renew_region(trace, t);
+}
+
+/* A nanosecond passes, so that what was written before the frame is older than it. */
+static void begin_frame(struct comm_trace *trace, uint64_t now_ns, uint64_t frame)
+{
+	comm_trace_waited(trace, 1);
+	trace->frames = frame;
+	trace->frame_before_ns = trace->frame_ns;
+	trace->frame_ns = now_ns + 1;
+}
+
+/* Memory gets its name with its size, and loses it with that: a name is told in between. */
+static void tell_object(struct comm_trace *trace, uint64_t offset, uint64_t value)
+{
+	const uint32_t i = offset / sizeof(struct comm_marks_object);
+	struct comm_marks_object *object = &trace->object[i];
+
+	switch (offset % sizeof(*object)) {
+	case offsetof(struct comm_marks_object, start):
+		object->start = value;
+		break;
+	case offsetof(struct comm_marks_object, name):
+		object->name = value;
+		break;
+	case offsetof(struct comm_marks_object, bytes):
+		object->bytes = value;
+		trace->name_object(i, object);
+		break;
+	default:
+		break;
+	}
+}
+
+static RARE void tell_mark(struct comm_trace *trace, uint64_t now_ns, uint64_t addr, uint64_t value)
+{
+	const uint64_t objects = offsetof(struct comm_marks_process_layout, object);
+	uint64_t offset = addr - trace->marks.process;
+
+	if (comm_marks_is_of_stack(&trace->marks, addr))
+		tell_stack(trace, addr - trace->marks.stack, value);
+	else if (offset == offsetof(struct comm_marks_process_layout, stopped))
+		trace->counting = !(uint32_t)value;
+	else if (offset == offsetof(struct comm_marks_process_layout, frame))
+		begin_frame(trace, now_ns, value);
+	else if (offset >= objects)
+		tell_object(trace, offset - objects, value);
+}
+
+/* A store into marks has its meaning in the view, too; but for whether reads count: that is a view's as long as it is. */
+static INLINE void take_mark(struct comm_trace *trace, struct view *v, uint64_t addr,
+			     uint64_t value)
+{
+	tell_mark(trace, now_of(v), addr, value);
+	take_actors(trace, v);
+	if (v->frame_ns != trace->frame_ns)
+		v->since_ns++;
+	v->frame_ns = trace->frame_ns;
+	v->frame_before_ns = trace->frame_before_ns;
 }
 
 static INLINE uint8_t *chunk_of(struct comm_trace *trace, const struct view *v, uint64_t addr)
@@ -260,6 +367,12 @@ static INLINE struct comm_tool_cell *cell_of(struct comm_trace *trace, const str
 	return access->cell;
 }
 
+static INLINE bool is_mark(const struct comm_trace *trace, uint64_t addr)
+{
+	return comm_marks_is_of_stack(&trace->marks, addr) ||
+	       comm_marks_is_of_process(&trace->marks, addr);
+}
+
 static INLINE void count_age(struct comm_tool_cell *cell, uint64_t age_ns, uint64_t bytes)
 {
 	static const uint64_t less_ns[COMM_EXACT_AGES_MAX] = COMM_EXACT_AGES_NS;
@@ -271,17 +384,26 @@ static INLINE void count_age(struct comm_tool_cell *cell, uint64_t age_ns, uint6
 		cell->age_bytes[i] += bytes;
 }
 
+/* Of a frame, from what was written when. */
+static INLINE uint32_t back_of(const struct view *v, uint64_t written_ns)
+{
+	if (LIKELY(!v->frame_ns))
+		return 0;
+	return written_ns >= v->frame_ns ? 1 : written_ns >= v->frame_before_ns ? 2 : 3;
+}
+
 static INLINE void count_read(struct comm_trace *trace, const struct view *v,
 			      struct comm_trace_access *access, uint64_t addr, uint64_t bytes,
 			      uint8_t *chunk, uint64_t *word, uint32_t reader)
 {
-	uint64_t value = *word;
-	struct comm_tool_cell *cell =
-		cell_of(trace, v, access, addr, chunk, (uint32_t)value | (uint64_t)reader << 32);
+	uint64_t value = *word, written_ns = *time_of(v, word);
+	uint32_t back = back_of(v, written_ns) << COMM_TABLE_BACK_SHIFT;
+	struct comm_tool_cell *cell = cell_of(trace, v, access, addr, chunk,
+					      (uint32_t)value | (uint64_t)(reader | back) << 32);
 
 	cell->bytes += bytes;
 	if (LIKELY((uint32_t)value))
-		count_age(cell, now_of(v) - *time_of(v, word), bytes);
+		count_age(cell, now_of(v) - written_ns, bytes);
 	if (!(value & v->bit)) {
 		cell->first_bytes += bytes;
 		if (LIKELY(v->bit != COMM_SHADOW_OTHERS))
@@ -348,10 +470,13 @@ static INLINE void touch(struct comm_trace *trace, const struct view *v,
 	}
 }
 
-/* Accesses from..to - 1 of a segment. */
-static INLINE void work_off(struct comm_trace *trace, struct view *v,
-			    struct comm_tool_segment *segment, const uint64_t *slot, uint32_t from,
-			    uint32_t to)
+/*
+ * Accesses from..to - 1 of a segment.  Where a mark among them says that reads count from there on, or no longer, the
+ * view has to be made anew, and the rest be worked off with that: returns where it begins, else 0.
+ */
+static INLINE uint32_t work_off(struct comm_trace *trace, struct view *v,
+				struct comm_tool_segment *segment, const uint64_t *slot,
+				uint32_t from, uint32_t to)
 {
 	struct comm_trace_access *access = segment->access + from, *end = segment->access + to;
 	uint32_t actor = 0;
@@ -386,6 +511,21 @@ static INLINE void work_off(struct comm_trace *trace, struct view *v,
 			leave_calls(trace, base);
 			v->accesses--;
 			take_actors(trace, v);
+		} else if (kind == COMM_TRACE_TELL) {
+			v->accesses--;
+			addr = slot[access[1].base] + access[1].offset;
+			if (!is_mark(trace, addr))
+				continue;
+			/* Marks themselves are no accesses. */
+			v->accesses--;
+			access++;
+			take_mark(trace, v, addr, base);
+			actor = unusual_actor(trace, segment);
+			if (UNLIKELY(v->counting != trace->counting)) {
+				to = access + 1 - segment->access;
+				v->accesses += to - from;
+				return to;
+			}
 		} else if (base || !(kind & COMM_TRACE_MAYBE)) {
 			if (!v->counting)
 				kind &= ~COMM_TRACE_READ;
@@ -400,6 +540,7 @@ static INLINE void work_off(struct comm_trace *trace, struct view *v,
 		trace->end_phase();
 		v->phase_end = trace->phase_end;
 	}
+	return 0;
 }
 
 static INLINE struct comm_tool_segment *segment_of(uint64_t header)
@@ -412,40 +553,56 @@ static INLINE uint32_t slots_of(uint64_t header)
 	return header >> 48 & 0xff;
 }
 
-static INLINE void work_off_all(struct comm_trace *trace, struct view *v)
+/* From an access of the segment at slot on, as far as the view holds; returns likewise where the rest begins. */
+static INLINE const uint64_t *work_off_all(struct comm_trace *trace, struct view *v,
+					   const uint64_t *slot, uint32_t *access)
 {
-	const uint64_t *slot = trace->slot, *end = trace->pos;
+	const uint64_t *end = trace->pos;
+	uint32_t from = *access;
 
 	while (slot < end) {
 		uint64_t header = *slot;
 		struct comm_tool_segment *segment = segment_of(header);
 
-		work_off(trace, v, segment, slot, 0, header >> 56);
+		from = work_off(trace, v, segment, slot, from, header >> 56);
+		if (UNLIKELY(from))
+			break;
 		slot += slots_of(header);
 	}
+	*access = from;
+	return slot;
 }
 
-void comm_trace_flush(struct comm_trace *trace)
+static const uint64_t *flush_from(struct comm_trace *trace, const uint64_t *slot, uint32_t *access)
 {
-	struct view v;
+	struct view v = view_of(trace);
 
-	if (trace->pos == trace->slot)
-		return;
-	v = view_of(trace);
 	/* The usual settings get a loop of their own, with them as constants. */
 	if (v.shift == 3 && v.counting && !v.by_object) {
 		v.shift = 3;
 		v.counting = true;
 		v.by_object = false;
-		work_off_all(trace, &v);
+		slot = work_off_all(trace, &v, slot, access);
 	} else if (v.shift == 3 && v.counting && v.by_object) {
 		v.shift = 3;
 		v.counting = v.by_object = true;
-		work_off_all(trace, &v);
+		slot = work_off_all(trace, &v, slot, access);
 	} else {
-		work_off_all(trace, &v);
+		slot = work_off_all(trace, &v, slot, access);
 	}
 	end_view(trace, &v);
+	return slot;
+}
+
+void comm_trace_flush(struct comm_trace *trace)
+{
+	const uint64_t *slot = trace->slot;
+	uint32_t access = 0;
+
+	if (trace->pos == trace->slot)
+		return;
+	while (slot < trace->pos)
+		slot = flush_from(trace, slot, &access);
 	trace->pos = trace->slot;
 	trace->slot[0] = 0;
 }
@@ -486,9 +643,11 @@ void comm_trace_flush_fault(struct comm_trace *trace, uint64_t fault_ip)
 	comm_trace_flush(trace);
 	if (!segment)
 		return;
-	v = view_of(trace);
-	work_off(trace, &v, segment, last, from, to);
-	end_view(trace, &v);
+	do {
+		v = view_of(trace);
+		from = work_off(trace, &v, segment, last, from, to);
+		end_view(trace, &v);
+	} while (from);
 	trace->slot[0] = 0;
 }
 

@@ -16,6 +16,7 @@
 #ifndef COMM_EXACT_TRACE_H
 #define COMM_EXACT_TRACE_H
 
+#include "marks.h"
 #include "shadow.h"
 #include "table.h"
 
@@ -27,6 +28,8 @@ enum comm_trace_kind {
 	/* No accesses: a call that is told apart begins, the first of a segment; and a call returns.  Of the stack's top. */
 	COMM_TRACE_ENTER = 8,
 	COMM_TRACE_LEAVE = 16,
+	/* No access: the write that follows, which may be one of a mark, stores what is in the base's slot. */
+	COMM_TRACE_TELL = 32,
 };
 
 enum {
@@ -73,19 +76,22 @@ static inline uint64_t comm_segment_header(const struct comm_tool_segment *segme
 	return (uintptr_t)segment | n_slots << 48 | n_accesses << 56;
 }
 
-/* A call that a thread is in, and the region around it. */
+/* A call that a thread is in. */
 struct comm_trace_call {
 	uint64_t sp;
-	uint32_t around;
+	uint32_t around;   /* the region, or the path, that it began in */
+	uint32_t within;   /* its own */
 	uint32_t function; /* segment->entered - 1 */
+	uint32_t n_marks;  /* that had begun before it */
 };
 
 struct comm_trace_thread {
-	uint32_t *actor; /* in no region, by site; 0: none yet */
+	uint32_t *actor; /* in no region and no path, by site; 0: none yet */
 	uint32_t n_actors;
-	uint32_t region;
+	uint32_t region, path; /* what it is in; 0: none */
 	uint32_t n_calls, calls_capacity;
 	struct comm_trace_call *call;
+	struct comm_tool_marks *marks; /* NULL: it has made none */
 };
 
 struct comm_trace {
@@ -93,7 +99,7 @@ struct comm_trace {
 	uint64_t slot[COMM_TRACE_SLOTS]; /* and here */
 	struct comm_shadow shadow;
 	struct comm_table table;
-	bool counting;	/* between a start and a stop marker */
+	bool counting;	/* between a start and a stop marker, or as a mark says */
 	bool by_object; /* tell objects apart */
 	uint32_t thread;
 	uint64_t reader_bit;
@@ -109,10 +115,19 @@ struct comm_trace {
 	uint64_t *clock_ns;
 	uint64_t phase_end; /* in instructions; UINT64_MAX: none */
 	uint64_t accesses;
-	/* The host's: the region of the last of n calls that are under way. */
+	/* The host's: the region, or the path, of the last of n calls that are under way. */
 	uint32_t (*begin_call)(const struct comm_trace_call *call, uint32_t n);
+	bool has_paths;	     /* calls are paths, and no regions */
 	uint32_t calls_deep; /* a call within as many others counts for the last of these */
-	struct comm_trace_thread forked; /* what a child of fork() goes on in; n_calls 0: nothing */
+	struct comm_trace_thread forked; /* what a child of fork() goes on in */
+	bool has_forked;
+	/* Marks: where they are, and of this process how many frames have begun, and when the last two did. */
+	struct comm_tool_marks_place marks;
+	uint64_t frames, frame_ns, frame_before_ns; /* frame_ns 0: none */
+	comm_marks_region_fn *region_of;	    /* the host's */
+	/* The host's: piece i of the memory that has a name now has that one; bytes 0: it has none any more. */
+	void (*name_object)(uint32_t i, const struct comm_marks_object *object);
+	struct comm_marks_object object[COMM_MARKS_OBJECTS];
 	/* The host's: names the object at an address that has none yet. */
 	uint32_t (*find_object)(uint64_t addr);
 	/* Called when instructions reach phase_end; moves phase_end. */

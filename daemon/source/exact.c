@@ -60,9 +60,7 @@ static const char valgrind_note[] =
 	"ages count each instruction as a nanosecond, whichever thread's, and a wait of all "
 	"threads "
 	"as it was: %.1f s, of which the run took %.3g times as long; one thread ran at a time, "
-	"under Valgrind, which sees no marks (COMM_REGION(), "
-	"COMM_FRAME(), "
-	"COMM_OBJECT(), COMM_STOP()); of other programs that it starts nothing is counted%s";
+	"under Valgrind; of other programs that it starts nothing is counted%s";
 static const char slice_note[] =
 	"; slices and rates are by its first process's instructions, a nanosecond each";
 

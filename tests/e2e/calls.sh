@@ -86,7 +86,7 @@ says "no such function" "^commd: no call of 'nothing' was seen: "
 profile steps --callers
 says "who called is not told by a program that counts by itself" '^commd: --callers goes with Valgrind: .*/numbered counts by itself, and follows no calls$'
 
-# Under Valgrind all code counts, and the stack: so the bytes of one object are asked for. It sees no marks.
+# Under Valgrind all code counts, and the stack: so the bytes of one object are asked for.
 if command -v valgrind >/dev/null && "$commd" --doctor 2>/dev/null | grep -q '^ *exact *works'; then
   gcc -O2 -g -Wall -Wextra -Werror -Iinclude -o "$dir/numbered" tests/e2e/numbered.c -lpthread || exit 1
   # told_of OBJECT WHAT FILTER [GROUPING]
@@ -118,6 +118,12 @@ if command -v valgrind >/dev/null && "$commd" --doctor 2>/dev/null | grep -q '^ 
   profile words --calls '[lr]*t'
   told_of word "recursion makes no more regions" '(."(other) > (other)" == null) and ([.[]] | add) == 65534 * 8 and
     (keys | map(select(test("^left, later calls > right, later calls"))) | length) == 1'
+  profile marks --calls marked
+  told_of a "marks around and inside" '. == {"outer > outer": 80, "outer > inner": 80, "marked #1 > inner": 80, "marked #1 > outer": 80}'
+  told_of b "and of what was written inside" '. == {"inner > marked #1": 80}'
+  profile marks --callers
+  told_of a "callers of code in marks" '. == {"outer fill from main > inner add_up from marked": 80, "outer fill from main > outer add_up from main": 80,
+    "outer fill from marked > inner add_up from marked": 80, "outer fill from marked > outer add_up from main": 80}' region,caller
   profile leaps --calls leap
   told_of a "a call that longjmp() leaves" "$plain"' | . == {"leap #1 > (no region)": 1600}'
   profile leaps --calls moved
