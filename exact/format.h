@@ -9,8 +9,8 @@
  * records may come after what refers to them, so resolve at the end.  The last
  * record is COMM_EXACT_END: a file without it was cut off.
  *
- * Where the program was mapped (COMM_EXACT_MAPS), sites have an address in place of a name
- * (COMM_EXACT_CODE), and objects may have; who reads the file finds names, lines and
+ * Where the program was mapped (COMM_EXACT_MAPS), sites and functions have an address in place of a name
+ * (COMM_EXACT_CODE, COMM_EXACT_ENTRY), and objects may have; who reads the file finds names, lines and
  * types by them.
  *
  * Fixed ids: site 0 "(other)", site 1 "[kernel]", object 0 "(other)", actor 0
@@ -60,6 +60,7 @@ enum comm_exact_kind {
 	COMM_EXACT_INSTRUCTIONS, /* of the phase whose record came last; none at all: not counted */
 	COMM_EXACT_PATHS,	 /* ids count up over all records, from 0 */
 	COMM_EXACT_CALLED,
+	COMM_EXACT_ENTRY,
 };
 
 /*
@@ -152,6 +153,13 @@ struct comm_exact_file_code {
 		reads; /* from there on the next instruction that reads memory is the site's; 0: it is of no type */
 };
 
+/* Where a function is that has no name.  Its record of COMM_EXACT_FUNCTION says nothing then. */
+struct comm_exact_file_entry {
+	uint32_t function;
+	uint32_t reserved;
+	uint64_t ip; /* run-time address, in the function */
+};
+
 /* Static ones need no name, nor do heap and anonymous ones, where there are maps. */
 struct comm_exact_file_object {
 	uint32_t id;
@@ -222,6 +230,7 @@ _Static_assert(sizeof(struct comm_exact_file_path) == 8, "file format");
 _Static_assert(sizeof(struct comm_exact_file_called) == 8, "file format");
 _Static_assert(sizeof(struct comm_exact_file_calls) == 16, "file format");
 _Static_assert(sizeof(struct comm_exact_file_code) == 24, "file format");
+_Static_assert(sizeof(struct comm_exact_file_entry) == 16, "file format");
 _Static_assert(sizeof(struct comm_exact_file_object) == 48, "file format");
 _Static_assert(sizeof(struct comm_exact_file_actor) == 16, "file format");
 _Static_assert(sizeof(struct comm_exact_file_phase) == 40, "file format");

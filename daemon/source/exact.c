@@ -233,7 +233,10 @@ static const struct comm_object *object_at(const void *ctx, uint32_t id)
 
 static const struct comm_call *call_at(const void *ctx, uint32_t id)
 {
-	return comm_exact_path_at(((const struct exact *)ctx)->result, id);
+	const struct exact *exact = ctx;
+
+	return exact->names ? comm_exact_names_path(exact->names, id)
+			    : comm_exact_path_at(exact->result, id);
 }
 
 static const struct comm_code_region *region_at(const void *ctx, uint32_t id)
@@ -553,10 +556,11 @@ static void deinit(struct exact *exact)
 static int start_native(struct exact *exact, char **why)
 {
 	const struct comm_options *options = exact->options;
-	char granularity[16];
+	char granularity[16], callers[16];
 	int err;
 
 	snprintf(granularity, sizeof(granularity), "%u", options->granularity_bytes);
+	snprintf(callers, sizeof(callers), "%u", options->callers);
 	if (options->granularity_bytes > NATIVE_GRANULARITY_MAX)
 		return comm_source_fail(why, -EINVAL,
 					"%s counts by itself, with libcomm-exact, which knows "
@@ -564,7 +568,8 @@ static int start_native(struct exact *exact, char **why)
 					options->command[0], NATIVE_GRANULARITY_MAX);
 	if (setenv("COMM_EXACT_RESULT", exact->out, 1) ||
 	    setenv("COMM_EXACT_GRANULARITY", granularity, 1) ||
-	    (options->calls && setenv("COMM_EXACT_CALLS", options->calls, 1)))
+	    (options->calls && setenv("COMM_EXACT_CALLS", options->calls, 1)) ||
+	    (options->callers && setenv("COMM_EXACT_CALLERS", callers, 1)))
 		return -errno;
 	err = comm_program_spawn(exact->program, options->command, &exact->old_signals,
 				 &exact->child);
@@ -606,19 +611,12 @@ static int choose(struct exact *exact, struct comm_valgrind *valgrind)
 			name);
 		return -EINVAL;
 	}
-	if (exact->native && exact->options->callers) {
-		fprintf(stderr,
-			"commd: --callers goes with Valgrind: %s counts by itself, and follows no "
-			"calls\n",
-			name);
+	if (exact->options->callers && exact->options->calls) {
+		fprintf(stderr, "commd: --source exact takes either --calls or --callers\n");
 		return -EINVAL;
 	}
 	if (exact->native)
 		return 0;
-	if (exact->options->callers && exact->options->calls) {
-		fprintf(stderr, "commd: under Valgrind either --calls or --callers\n");
-		return -EINVAL;
-	}
 	if (comm_valgrind_find(valgrind, &why))
 		return fail("no exact source", -ENOENT, why);
 	if (err)

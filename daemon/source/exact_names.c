@@ -35,6 +35,7 @@ struct comm_exact_names {
 	struct comm_type_decoder *decoder;
 	struct comm_object *object;
 	uint32_t n_objects;
+	struct comm_call *path;		   /* by ids of the result */
 	uint32_t *site_name, *object_name; /* by ids of the result */
 };
 
@@ -116,6 +117,45 @@ static uint64_t reading_insn(struct comm_exact_names *names, uint64_t addr)
 	return 0;
 }
 
+/*
+ * The site in the path that its function was called in.  The path ends with the function that runs, which is what is
+ * around unless the site is of it: code that was inlined there, and the kernel.
+ */
+static uint32_t called_in(struct comm_exact_names *names, uint32_t site, uint32_t path)
+{
+	const struct comm_call *last = &names->path[path];
+
+	if (path <= COMM_CALL_OUTERMOST)
+		return site;
+	if (last->function == comm_sites_function_of(names->sites, site))
+		path = last->parent;
+	return comm_sites_called(names->sites, site, path);
+}
+
+static uint32_t function_of(struct comm_exact_names *names, uint32_t id)
+{
+	uint64_t ip = comm_exact_entry_at(names->result, id);
+
+	return ip ? comm_sites_function_of(names->sites,
+					   comm_sites_get(names->sites, names->space, ip, 0))
+		  : COMM_ID_OTHER;
+}
+
+static void name_paths(struct comm_exact_names *names, uint32_t *function)
+{
+	const struct comm_exact_run *run = comm_exact_run(names->result);
+
+	for (uint32_t i = 0; i < run->n_functions; i++)
+		function[i] = function_of(names, i);
+	for (uint32_t i = 0; i < run->n_paths; i++) {
+		const struct comm_call *path = comm_exact_path_at(names->result, i);
+
+		names->path[i] = *path;
+		if (i > COMM_CALL_OUTERMOST)
+			names->path[i].function = function[path->function];
+	}
+}
+
 static uint32_t site_of(struct comm_exact_names *names, uint32_t id)
 {
 	const struct comm_exact_code *code = comm_exact_code_at(names->result, id);
@@ -125,7 +165,8 @@ static uint32_t site_of(struct comm_exact_names *names, uint32_t id)
 
 	if (code->ip)
 		ret = comm_sites_get(names->sites, names->space, reads ? reads : code->ip, 0);
-	return comm_sites_within(names->sites, ret, site->region);
+	ret = comm_sites_within(names->sites, ret, site->region);
+	return called_in(names, ret, site->caller);
 }
 
 static const char *keep(struct comm_exact_names *names, const char *name)
@@ -259,19 +300,25 @@ static int name_all(struct comm_exact_names *names)
 {
 	const struct comm_exact_run *run = comm_exact_run(names->result);
 	struct numbered *all = calloc(run->n_objects + 1, sizeof(*all));
+	uint32_t *function = calloc(run->n_functions + 1, sizeof(*function));
 
+	names->path = calloc(run->n_paths + 1, sizeof(*names->path));
 	names->site_name = calloc(run->n_sites + 1, sizeof(*names->site_name));
 	names->object_name = calloc(run->n_objects + 1, sizeof(*names->object_name));
 	names->object = calloc(run->n_objects + 1, sizeof(*names->object));
-	if (!all || !names->site_name || !names->object_name || !names->object) {
+	if (!all || !function || !names->path || !names->site_name || !names->object_name ||
+	    !names->object) {
 		free(all);
+		free(function);
 		return -ENOMEM;
 	}
+	name_paths(names, function);
 	for (uint32_t i = 0; i < run->n_sites; i++)
 		names->site_name[i] = site_of(names, i);
 	if (run->n_objects)
 		name_objects(names, all, run->n_objects);
 	free(all);
+	free(function);
 	comm_exact_rename(names->result, names->site_name, names->object_name);
 	return 0;
 }
@@ -335,6 +382,7 @@ void comm_exact_names_destroy(struct comm_exact_names *names)
 	free(names->object);
 	free(names->site_name);
 	free(names->object_name);
+	free(names->path);
 	free(names);
 }
 
@@ -367,6 +415,11 @@ const struct comm_function *comm_exact_names_function(const struct comm_exact_na
 const struct comm_object *comm_exact_names_object(const struct comm_exact_names *names, uint32_t id)
 {
 	return &names->object[id];
+}
+
+const struct comm_call *comm_exact_names_path(const struct comm_exact_names *names, uint32_t id)
+{
+	return &names->path[id];
 }
 
 uint64_t comm_exact_names_unread(const struct comm_exact_names *names)

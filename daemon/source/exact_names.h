@@ -30,6 +30,8 @@ const struct comm_function *comm_exact_names_function(const struct comm_exact_na
 						      uint32_t id);
 const struct comm_object *comm_exact_names_object(const struct comm_exact_names *names,
 						  uint32_t id);
+/* The path of that id in the result, of these functions. */
+const struct comm_call *comm_exact_names_path(const struct comm_exact_names *names, uint32_t id);
 
 /* How many files could not be read though they are there. */
 uint64_t comm_exact_names_unread(const struct comm_exact_names *names);

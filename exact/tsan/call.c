@@ -5,6 +5,9 @@
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "object.h"
 #include "symbol.h"
@@ -13,7 +16,6 @@
 
 enum {
 	PATTERN_BYTES = 4096,
-	FUNCTIONS = 1 << 15, /* that were called; of more, calls are not told apart */
 	TRIES = 64,
 	REGION_BYTES = 64, /* as much of a region's name as results have, and a NUL */
 	NAME_BYTES = REGION_BYTES - sizeof(", later calls") + 1,
@@ -34,13 +36,16 @@ static struct {
 	char pattern[PATTERN_BYTES];
 	uint64_t n, later;
 	char name[COMM_EXACT_CALLS_MAX][REGION_BYTES];
-	struct function function[FUNCTIONS];
+	struct function function[COMM_EXACT_FUNCTIONS];
 } * calls;
+
+static uint32_t n_callers; /* 0: nobody asked */
 
 /* One that a thread is in. */
 struct call {
 	uint64_t entered, sp; /* before it, at it */
 	struct comm_exact_inside around;
+	uint32_t function;
 };
 
 /*
@@ -50,8 +55,8 @@ struct call {
 static __thread struct {
 	int busy; /* a signal handler, or what is called here, is not to be looked at */
 	uint64_t entered;
-	uint32_t n;
-	struct call call[COMM_EXACT_CALLS_DEEP];
+	uint32_t n, capacity;
+	struct call *call, few[COMM_EXACT_CALLS_DEEP];
 } mine __attribute__((tls_model("initial-exec")));
 
 int comm_exact_calls_wanted;
@@ -60,21 +65,34 @@ int comm_exact_calls_wanted;
 extern char *__cxa_demangle(const char *name, char *buf, size_t *bytes, int *status)
 	__attribute__((weak));
 
-void comm_exact_calls_init(const char *pattern)
+void comm_exact_calls_init(const char *pattern, uint32_t callers)
 {
-	if (!pattern)
+	if (!pattern && !callers)
 		return;
 	calls = comm_exact_map_shared(sizeof(*calls));
-	snprintf(calls->pattern, sizeof(calls->pattern), "%s", pattern);
+	n_callers = callers < COMM_EXACT_CALLERS ? callers : COMM_EXACT_CALLERS;
+	if (n_callers)
+		comm_exact_paths_init();
+	else
+		snprintf(calls->pattern, sizeof(calls->pattern), "%s", pattern);
 	comm_exact_calls_wanted = 1;
 }
 
-void comm_exact_calls_count(uint64_t *ret_numbered, uint64_t *ret_later)
+uint64_t comm_exact_function_pc(uint32_t function)
 {
-	uint64_t n = __atomic_load_n(&calls->n, __ATOMIC_RELAXED);
+	return calls->function[function].pc;
+}
 
+int comm_exact_calls_count(uint64_t *ret_numbered, uint64_t *ret_later)
+{
+	uint64_t n;
+
+	if (!calls || n_callers)
+		return 0;
+	n = __atomic_load_n(&calls->n, __ATOMIC_RELAXED);
 	*ret_numbered = n < COMM_EXACT_CALLS_MAX ? n : COMM_EXACT_CALLS_MAX;
 	*ret_later = __atomic_load_n(&calls->later, __ATOMIC_RELAXED);
+	return 1;
 }
 
 /* The whole name, or that before the parameters or what a compiler adds to it (".constprop.0"). */
@@ -111,7 +129,7 @@ static struct function *wanted_function(uint64_t pc)
 	uint64_t i = pc * 0x9e3779b97f4a7c15u >> 40, tries;
 
 	for (tries = 0; tries < TRIES; tries++, i++) {
-		struct function *f = &calls->function[i & (FUNCTIONS - 1)];
+		struct function *f = &calls->function[i & (COMM_EXACT_FUNCTIONS - 1)];
 		uint64_t old = 0;
 
 		if (f->pc != pc &&
@@ -119,6 +137,8 @@ static struct function *wanted_function(uint64_t pc)
 						 __ATOMIC_RELAXED) &&
 		    old != pc)
 			continue;
+		if (n_callers)
+			return f;
 		if (__atomic_load_n(&f->is, __ATOMIC_ACQUIRE) == NOT_KNOWN)
 			look_up(f);
 		return f->is == WANTED ? f : NULL;
@@ -160,18 +180,52 @@ static void end_below(uint64_t sp)
 		end_last();
 }
 
+/* The path of the last call; of callers beyond those that were asked for nobody knows. */
+static uint32_t last_path(uint32_t around)
+{
+	const struct call *last = &mine.call[mine.n - 1];
+	uint32_t path = COMM_EXACT_PATH_UNKNOWN, i;
+
+	if (mine.n == 1)
+		return comm_exact_path_within(COMM_EXACT_PATH_OUTERMOST, last->function);
+	if (mine.n <= n_callers + 1)
+		return comm_exact_path_within(around, last->function);
+	for (i = mine.n - n_callers - 1; i < mine.n; i++)
+		path = comm_exact_path_within(path, mine.call[i].function);
+	return path;
+}
+
+/* By number: the name is interposed (mapping.c).  A thread's memory stays. */
+static void make_room(void)
+{
+	const size_t bytes = COMM_EXACT_CALLERS_DEEP * sizeof(*mine.call);
+	void *many = MAP_FAILED;
+
+	if (n_callers)
+		many = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	mine.call = many == MAP_FAILED ? mine.few : many;
+	mine.capacity = many == MAP_FAILED ? COMM_EXACT_CALLS_DEEP : COMM_EXACT_CALLERS_DEEP;
+}
+
 static void begin(uint64_t pc, uint64_t sp)
 {
 	struct function *f;
 
+	if (!mine.call)
+		make_room();
 	/* Two that are under way do not begin at one place. */
 	end_below(sp + 1);
 	f = wanted_function(pc);
-	if (f && mine.n < COMM_EXACT_CALLS_DEEP) {
+	if (f && mine.n < mine.capacity) {
 		struct call *call = &mine.call[mine.n++];
 
-		*call = (struct call){.entered = mine.entered, .sp = sp};
-		comm_exact_region_enter(name_call(f), &call->around);
+		*call = (struct call){
+			.entered = mine.entered, .sp = sp, .function = f - calls->function};
+		if (n_callers)
+			comm_exact_path_enter(last_path(comm_exact_path_now()), &call->around);
+		else
+			comm_exact_region_enter(name_call(f), &call->around);
 	}
 	mine.entered++;
 }

@@ -92,7 +92,9 @@ void comm_exact_init(void)
 	comm_shadow_init();
 	comm_objects_init();
 	comm_exact_threads_init();
-	comm_exact_calls_init(environment("COMM_EXACT_CALLS"));
+	text = environment("COMM_EXACT_CALLERS");
+	comm_exact_calls_init(environment("COMM_EXACT_CALLS"),
+			      text && atoi(text) > 0 ? atoi(text) : 0);
 	comm_exact_result_begin();
 	exact.pid = getpid();
 	exact.result = environment("COMM_EXACT_RESULT");

@@ -126,7 +126,7 @@ static void *allocated(void *p, size_t n, uint64_t pc)
 
 void *comm_note_malloc(size_t bytes, uint64_t pc)
 {
-	return allocated(__libc_malloc(bytes), bytes, pc & ~COMM_EXACT_CALLED);
+	return allocated(__libc_malloc(bytes), bytes, pc & ~COMM_EXACT_CALLEE);
 }
 
 void *malloc(size_t bytes)

@@ -12,7 +12,7 @@
 
 /* Behind the call of the function that this stands in. */
 #define COMM_NOTE_BEHIND ((uint64_t)__builtin_return_address(0))
-#define COMM_NOTE_PC (COMM_NOTE_BEHIND | COMM_EXACT_CALLED)
+#define COMM_NOTE_PC (COMM_NOTE_BEHIND | COMM_EXACT_CALLEE)
 
 static inline void comm_note_read(const void *p, size_t n, uint64_t pc)
 {

@@ -26,6 +26,7 @@ enum {
 	PATH_BYTES = 4096,
 	SITE_OTHER = 0,
 	SITE_KERNEL = 1,
+	FUNCTION_FIRST = 2, /* behind those of these sites */
 	NOBODY = 0,
 };
 
@@ -50,7 +51,8 @@ static struct {
 	uint32_t *thread; /* by slot, number + 1 */
 	uint32_t n_threads;
 	uint64_t edges;
-	uint32_t n_regions, region[COMM_EXACT_REGIONS]; /* number in the file, by id */
+	uint32_t n_regions, region[COMM_EXACT_REGIONS];	  /* number in the file, by id */
+	uint32_t n_paths, function[COMM_EXACT_FUNCTIONS]; /* likewise */
 } result;
 
 static uint64_t clock_ns(clockid_t clock)
@@ -351,13 +353,46 @@ static void number_regions(void)
 	result.region[COMM_EXACT_REGION_OTHER] = COMM_EXACT_REGION_OTHER;
 }
 
-static void put_within(uint32_t site, uint32_t region)
+/* A thread may be making more paths. */
+static void put_within(uint32_t site, struct comm_exact_place place)
 {
 	const struct comm_exact_file_within within = {.site = site,
-						      .region = result.region[region]};
+						      .region = result.region[place.region]};
+	const struct comm_exact_file_called called = {.site = site, .path = place.path};
 
 	if (within.region != COMM_EXACT_REGION_NONE)
 		put_record(COMM_EXACT_WITHIN, &within, sizeof(within), NULL, 0, NULL, 0);
+	if (called.path != COMM_EXACT_PATH_UNKNOWN && called.path < result.n_paths)
+		put_record(COMM_EXACT_CALLED, &called, sizeof(called), NULL, 0, NULL, 0);
+}
+
+static void put_entries(void)
+{
+	struct comm_exact_file_entry entry = {.function = FUNCTION_FIRST};
+	uint32_t i;
+
+	for (i = 0; result.n_paths && i < COMM_EXACT_FUNCTIONS; i++) {
+		entry.ip = comm_exact_function_pc(i) - 1;
+		if (!(entry.ip + 1))
+			continue;
+		result.function[i] = entry.function;
+		put_function(entry.function, "");
+		put_record(COMM_EXACT_ENTRY, &entry, sizeof(entry), NULL, 0, NULL, 0);
+		entry.function++;
+	}
+}
+
+static void put_paths(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < result.n_paths; i++) {
+		const struct comm_exact_path path = comm_exact_path_get(i);
+		const struct comm_exact_file_path one = {path.parent,
+							 result.function[path.function]};
+
+		put_record(COMM_EXACT_PATHS, &one, sizeof(one), NULL, 0, NULL, 0);
+	}
 }
 
 static void put_region(uint32_t number, uint32_t parent, const char *name)
@@ -389,6 +424,8 @@ static void put_code(void)
 
 	put_function(SITE_OTHER, "(other)");
 	put_function(SITE_KERNEL, "[kernel]");
+	put_entries();
+	put_paths();
 	put_site(SITE_OTHER, SITE_OTHER);
 	put_site(SITE_KERNEL, SITE_KERNEL);
 	for (site = COMM_SITE_FIRST; site < COMM_EXACT_SITES; site++) {
@@ -398,7 +435,7 @@ static void put_code(void)
 		if (!result.site[site])
 			continue;
 		put_site(code.site, pc == COMM_SITE_KERNEL ? SITE_KERNEL : SITE_OTHER);
-		put_within(code.site, comm_exact_site_region(site));
+		put_within(code.site, comm_exact_site_place(site));
 		if (pc < COMM_SITE_FIRST)
 			continue;
 		if (comm_exact_site_is_own(site))
@@ -486,10 +523,8 @@ static void put_calls(void)
 {
 	struct comm_exact_file_calls count;
 
-	if (!comm_exact_calls_wanted)
-		return;
-	comm_exact_calls_count(&count.numbered, &count.later);
-	put_record(COMM_EXACT_CALLS, &count, sizeof(count), NULL, 0, NULL, 0);
+	if (comm_exact_calls_count(&count.numbered, &count.later))
+		put_record(COMM_EXACT_CALLS, &count, sizeof(count), NULL, 0, NULL, 0);
 }
 
 static void put_all(void)
@@ -517,6 +552,7 @@ static void put_all(void)
 	put_edges();
 	put_actors();
 	number_regions();
+	result.n_paths = comm_exact_path_count();
 	put_code();
 	put_regions();
 	put_threads();

@@ -33,7 +33,7 @@ struct dictionary {
 	uint64_t region[COMM_EXACT_REGIONS];
 };
 
-static const uint64_t low_bits = ((uint64_t)1 << COMM_EXACT_REGION_SHIFT) - 1;
+static const uint64_t low_bits = ((uint64_t)1 << COMM_EXACT_PLACE_SHIFT) - 1;
 
 __thread struct comm_exact_thread *comm_exact_self;
 __thread struct comm_exact_thread *comm_exact_quick;
@@ -249,29 +249,29 @@ uint32_t comm_exact_site(uint64_t key)
 
 uint64_t comm_exact_site_pc(uint32_t site)
 {
-	return site < COMM_SITE_FIRST ? site : dictionary->pc[site] & low_bits & ~COMM_EXACT_CALLED;
+	return site < COMM_SITE_FIRST ? site : dictionary->pc[site] & low_bits & ~COMM_EXACT_CALLEE;
 }
 
 int comm_exact_site_is_own(uint32_t site)
 {
-	return !(dictionary->pc[site] & COMM_EXACT_CALLED);
+	return !(dictionary->pc[site] & COMM_EXACT_CALLEE);
 }
 
-uint32_t comm_exact_site_region(uint32_t site)
+struct comm_exact_place comm_exact_site_place(uint32_t site)
 {
-	return dictionary->pc[site] >> COMM_EXACT_REGION_SHIFT;
+	return comm_exact_place_at(dictionary->pc[site] >> COMM_EXACT_PLACE_SHIFT);
 }
 
 void comm_exact_region(uint32_t region, uint32_t *ret_parent, const char **ret_name)
 {
-	*ret_parent = dictionary->region[region] >> COMM_EXACT_REGION_SHIFT;
+	*ret_parent = dictionary->region[region] >> COMM_EXACT_PLACE_SHIFT;
 	*ret_name = (const char *)(dictionary->region[region] & low_bits);
 }
 
 /* The region whose name stands there, within another. */
 static uint32_t region_within(uint32_t parent, const char *name)
 {
-	uint64_t key = (uint64_t)parent << COMM_EXACT_REGION_SHIFT | ((uint64_t)name & low_bits);
+	uint64_t key = (uint64_t)parent << COMM_EXACT_PLACE_SHIFT | ((uint64_t)name & low_bits);
 	uint32_t i = hash(key) >> 20 & (COMM_EXACT_REGIONS - 1), tries;
 
 	for (tries = 0; tries < COMM_EXACT_REGIONS / 2; tries++) {
@@ -301,7 +301,9 @@ static void renew_region(struct comm_exact_thread *t)
 	     i++)
 		region = (intptr_t)stack->name[i] > 0 ? region_within(region, stack->name[i])
 						      : COMM_EXACT_REGION_OTHER;
-	t->region_bits = (uint64_t)region << COMM_EXACT_REGION_SHIFT;
+	t->place_bits =
+		(uint64_t)comm_exact_place((struct comm_exact_place){region, inside.call.path})
+		<< COMM_EXACT_PLACE_SHIFT;
 }
 
 /*
@@ -317,7 +319,8 @@ void comm_exact_mark(const struct comm_mark_stack *stack)
 void comm_exact_region_enter(const char *name, struct comm_exact_inside *ret_around)
 {
 	struct comm_exact_thread *t = comm_exact_thread();
-	uint32_t now = t->region_bits >> COMM_EXACT_REGION_SHIFT, region = now, parent;
+	uint32_t now = comm_exact_place_at(t->place_bits >> COMM_EXACT_PLACE_SHIFT).region;
+	uint32_t region = now, parent;
 	const char *of = NULL;
 
 	while (region >= COMM_EXACT_REGION_FIRST && of != name) {
@@ -336,6 +339,18 @@ void comm_exact_region_enter(const char *name, struct comm_exact_inside *ret_aro
 void comm_exact_region_leave(const struct comm_exact_inside *around)
 {
 	inside.call = *around;
+	renew_region(comm_exact_thread());
+}
+
+uint32_t comm_exact_path_now(void)
+{
+	return inside.call.path;
+}
+
+void comm_exact_path_enter(uint32_t path, struct comm_exact_inside *ret_around)
+{
+	*ret_around = inside.call;
+	inside.call.path = path;
 	renew_region(comm_exact_thread());
 }
 
@@ -375,7 +390,7 @@ static void remember_read(struct comm_exact_read *r, const struct comm_exact_rea
 static uint64_t cell_of(struct comm_exact_thread *t, uint64_t pc)
 {
 	struct comm_exact_write *w = comm_exact_last_write(t, pc);
-	uint64_t key = pc | t->region_bits, cell = w->cell;
+	uint64_t key = pc | t->place_bits, cell = w->cell;
 
 	if (w->pc != key) {
 		cell = (uint64_t)(t->slot << COMM_SITE_BITS | comm_exact_site(key))
@@ -461,7 +476,7 @@ void comm_exact_read(struct comm_exact_thread *t, uint64_t addr, uint64_t len_by
 	const uint64_t granule = comm_shadow_mask + 1;
 	const unsigned int shift = comm_shadow_shift;
 	const uint32_t site = site_of(t, pc);
-	struct comm_exact_read now = {.pc = pc | t->region_bits, .frame = comm_exact_frame_now};
+	struct comm_exact_read now = {.pc = pc | t->place_bits, .frame = comm_exact_frame_now};
 	uint64_t part = granule - (addr & (granule - 1));
 
 	if (comm_exact_frame_read == COMM_EXACT_STOPPED)
@@ -518,7 +533,7 @@ void comm_exact_write(struct comm_exact_thread *t, uint64_t addr, uint64_t len_b
 {
 	const uint64_t granule = comm_shadow_mask + 1;
 	const unsigned int shift = comm_shadow_shift;
-	struct comm_exact_write now = {.pc = pc | t->region_bits, .cell = cell_of(t, pc)};
+	struct comm_exact_write now = {.pc = pc | t->place_bits, .cell = cell_of(t, pc)};
 	uint64_t part = granule - (addr & (granule - 1));
 
 	while (len_bytes) {
@@ -539,7 +554,7 @@ void comm_exact_read_slowly(uint64_t addr, uint64_t len_bytes, uint64_t pc)
 {
 	struct comm_exact_thread *t = comm_exact_thread();
 	uint64_t *cell = comm_cell(addr), was = __atomic_load_n(cell, __ATOMIC_RELAXED);
-	struct comm_exact_read now = {.pc = pc | t->region_bits, .frame = comm_exact_frame_now};
+	struct comm_exact_read now = {.pc = pc | t->place_bits, .frame = comm_exact_frame_now};
 
 	if (comm_exact_frame_read == COMM_EXACT_STOPPED)
 		return;

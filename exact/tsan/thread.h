@@ -2,7 +2,7 @@
 /*
  * What each thread has read and written: a hash table of its own, keyed by the writer (thread and site), the
  * reading site, how many frames lie between, and the object; or by the writing site and the object.  A site is
- * an instruction in a marked region.  Only the thread itself changes its table; whoever dumps reads it as it is.  All of it stands on
+ * an instruction in a place: a marked region, in a path of calls if somebody asked for callers (path.h).  Only the thread itself changes its table; whoever dumps reads it as it is.  All of it stands on
  * memory that children of fork() share.
  *
  * An instruction mostly does what it did before, so a thread keeps, by instruction, what that was.
@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "object.h"
+#include "path.h"
 #include "shadow.h"
 
 /* Reached without a detour, also by position-independent code. */
@@ -26,14 +27,14 @@ enum {
 	COMM_EXACT_NAME_BYTES = 16,
 	COMM_EXACT_REGIONS = 1 << 14,
 	COMM_EXACT_MARKS = 8, /* as in <comm/mark.h> */
-	COMM_EXACT_REGION_SHIFT = 48,
+	COMM_EXACT_PLACE_SHIFT = 48,
 };
 
 /*
  * In a pc: no access of the instruction behind it, but what the function called there did.  No
  * address of user space has this bit.
  */
-#define COMM_EXACT_CALLED ((uint64_t)1 << 47)
+#define COMM_EXACT_CALLEE ((uint64_t)1 << 47)
 
 /* Marked regions: none, and one for which there was no room. */
 enum { COMM_EXACT_REGION_NONE, COMM_EXACT_REGION_OTHER, COMM_EXACT_REGION_FIRST };
@@ -54,7 +55,7 @@ struct comm_exact_edge {
 
 /* The last read of an instruction, for each writer and object of what it reads. */
 struct comm_exact_read {
-	uint64_t pc;   /* | marked region << COMM_EXACT_REGION_SHIFT */
+	uint64_t pc;   /* | place << COMM_EXACT_PLACE_SHIFT */
 	uint64_t cell; /* as it was then, and says by itself that this thread has read it */
 	struct comm_exact_edge *edge;
 	uint16_t object, frame; /* comm_exact_frame_now then */
@@ -74,7 +75,7 @@ struct comm_exact_write {
 struct comm_exact_thread {
 	struct comm_exact_read read[COMM_EXACT_RECENT];
 	struct comm_exact_write written[COMM_EXACT_RECENT];
-	uint64_t region_bits; /* marked region << COMM_EXACT_REGION_SHIFT */
+	uint64_t place_bits; /* place << COMM_EXACT_PLACE_SHIFT */
 	uint32_t slot;
 	struct comm_exact_edge *edge;
 	uint64_t mask, n;
@@ -120,9 +121,9 @@ static inline uint64_t comm_exact_back(uint16_t written)
 	return (uint64_t)(back < 2 ? back + 1 : 3) << COMM_SITE_BITS;
 }
 
-/* The region of a call that is told apart (call.h), and how many marks its thread had begun before it. */
+/* The region of a call that is told apart (call.h), and how many marks its thread had begun before it; the path of a call. */
 struct comm_exact_inside {
-	uint32_t region;
+	uint32_t region, path;
 	uint64_t marks;
 };
 
@@ -137,13 +138,13 @@ struct comm_exact_thread *comm_exact_threads(void);
 const struct comm_exact_identity *comm_exact_identity(uint32_t slot);
 /* A thread's table and its size less 1, which belong together. */
 struct comm_exact_edge *comm_exact_table(struct comm_exact_thread *t, uint64_t *ret_mask);
-/* Of an instruction in a marked region: pc, or a site without code, and region bits. */
+/* Of an instruction in a place: pc, or a site without code, and the place's bits. */
 uint32_t comm_exact_site(uint64_t key);
 /* Less than COMM_SITE_FIRST for one without code. */
 uint64_t comm_exact_site_pc(uint32_t site);
 /* The instruction itself accesses, not what is called there. */
 int comm_exact_site_is_own(uint32_t site);
-uint32_t comm_exact_site_region(uint32_t site);
+struct comm_exact_place comm_exact_site_place(uint32_t site);
 /* name: NULL, there is no such region. */
 void comm_exact_region(uint32_t region, uint32_t *ret_parent, const char **ret_name);
 /*
@@ -152,6 +153,9 @@ void comm_exact_region(uint32_t region, uint32_t *ret_parent, const char **ret_n
  */
 void comm_exact_region_enter(const char *name, struct comm_exact_inside *ret_around);
 void comm_exact_region_leave(const struct comm_exact_inside *around);
+/* It is in a path, until that is left as a region is. */
+uint32_t comm_exact_path_now(void);
+void comm_exact_path_enter(uint32_t path, struct comm_exact_inside *ret_around);
 /* Threads that found no slot: they share the last one. */
 uint64_t comm_exact_threads_lost(void);
 
@@ -203,7 +207,7 @@ comm_exact_read_again(struct comm_exact_thread *t, uint64_t addr, uint64_t was, 
 	uint32_t object = *comm_object_at(addr);
 	struct comm_exact_read *r = comm_exact_last_read(t, pc, was, object);
 
-	if (__builtin_expect(r->pc != (pc | t->region_bits) || r->frame != comm_exact_frame_read ||
+	if (__builtin_expect(r->pc != (pc | t->place_bits) || r->frame != comm_exact_frame_read ||
 				     r->object != object,
 			     0))
 		return NULL;
@@ -265,7 +269,7 @@ comm_exact_write_now(uint64_t addr, uint64_t len_bytes, uint64_t pc)
 	if (__builtin_expect(!comm_exact_is_quick(t, addr, len_bytes), 0))
 		goto slowly;
 	object = *comm_object_at(addr);
-	if (__builtin_expect(w->pc != (pc | t->region_bits) || !object || w->object != object ||
+	if (__builtin_expect(w->pc != (pc | t->place_bits) || !object || w->object != object ||
 				     comm_exact_frame_read == COMM_EXACT_STOPPED,
 			     0))
 		goto slowly;

@@ -99,7 +99,7 @@ void __tsan_func_exit(void)
  * A compare-exchange that fails is a read.
  */
 #define BEGIN(p) uint64_t *lock = comm_lock_begin((uint64_t)(p), comm_exact_thread()->slot)
-#define CALLED (PC | COMM_EXACT_CALLED)
+#define CALLED (PC | COMM_EXACT_CALLEE)
 #define READ(p) comm_exact_read_now((uint64_t)(p), sizeof(*(p)), CALLED)
 #define WRITE(p) comm_exact_write_now((uint64_t)(p), sizeof(*(p)), CALLED)
 #define END() comm_lock_end(lock)

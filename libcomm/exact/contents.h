@@ -11,6 +11,7 @@ struct comm_exact {
 	size_t text_fill;
 	struct comm_thread *thread;
 	struct comm_function *function;
+	uint64_t *entry; /* of each function, 0: its name is known */
 	struct comm_site *site;
 	struct comm_object *object;
 	struct comm_code_region *region;

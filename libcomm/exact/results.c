@@ -14,7 +14,7 @@
 #include "text.h"
 
 enum {
-	KINDS = COMM_EXACT_CALLED + 1,
+	KINDS = COMM_EXACT_ENTRY + 1,
 };
 
 #define MAX_FILE_BYTES ((uint64_t)4 << 30)
@@ -79,6 +79,7 @@ static const size_t fixed_bytes[KINDS] = {
 	[COMM_EXACT_CODE] = sizeof(struct comm_exact_file_code),
 	[COMM_EXACT_CLOCK] = sizeof(uint64_t),
 	[COMM_EXACT_CALLS] = sizeof(struct comm_exact_file_calls),
+	[COMM_EXACT_ENTRY] = sizeof(struct comm_exact_file_entry),
 	[COMM_EXACT_LINK] = sizeof(struct comm_exact_file_link),
 };
 
@@ -314,6 +315,18 @@ static int load_code(struct comm_exact *exact, const struct result_record *r)
 	return 0;
 }
 
+/* Likewise, of a function. */
+static int load_entry(struct comm_exact *exact, const struct result_record *r)
+{
+	struct comm_exact_file_entry f;
+
+	memcpy(&f, r->payload, sizeof(f));
+	if (f.function >= exact->run.n_functions)
+		return -EBADMSG;
+	exact->entry[f.function] = f.ip;
+	return 0;
+}
+
 static int load_maps(struct comm_exact *exact, const struct result_record *r)
 {
 	exact->maps = malloc(r->bytes ? r->bytes : 1);
@@ -508,6 +521,9 @@ static int load(struct comm_exact *exact, const struct input *in)
 		case COMM_EXACT_CODE:
 			ret = load_code(exact, &r);
 			break;
+		case COMM_EXACT_ENTRY:
+			ret = load_entry(exact, &r);
+			break;
 		case COMM_EXACT_MAPS:
 			ret = load_maps(exact, &r);
 			break;
@@ -597,6 +613,7 @@ int comm_exact_parse(const void *data, size_t bytes, struct comm_exact **ret, ch
 	exact->text = array(COMM_TEXT_GROWTH * in.text_bytes, 1, &rc);
 	exact->thread = array(exact->run.n_threads, sizeof(*exact->thread), &rc);
 	exact->function = array(exact->run.n_functions, sizeof(*exact->function), &rc);
+	exact->entry = array(exact->run.n_functions, sizeof(*exact->entry), &rc);
 	exact->site = array(exact->run.n_sites, sizeof(*exact->site), &rc);
 	exact->object = array(exact->run.n_objects, sizeof(*exact->object), &rc);
 	exact->region = array(exact->run.n_regions, sizeof(*exact->region), &rc);
@@ -683,6 +700,7 @@ void comm_exact_close(struct comm_exact *exact)
 	free(exact->text);
 	free(exact->thread);
 	free(exact->function);
+	free(exact->entry);
 	free(exact->site);
 	free(exact->object);
 	free(exact->region);
@@ -724,6 +742,11 @@ AT(heap, comm_exact_heap, heap, n_objects)
 AT(code, comm_exact_code, code, n_sites)
 AT(actor, comm_exact_actor, actor, n_actors)
 AT(phase, comm_exact_phase, phase, n_phases)
+
+uint64_t comm_exact_entry_at(const struct comm_exact *exact, uint32_t id)
+{
+	return exact->entry[id];
+}
 
 const char *comm_exact_maps(const struct comm_exact *exact, size_t *ret_bytes)
 {

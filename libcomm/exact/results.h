@@ -82,6 +82,8 @@ const struct comm_exact_run *comm_exact_run(const struct comm_exact *exact);
 /* Each returns NULL for an unknown id.  All strings live until comm_exact_close(). */
 const struct comm_thread *comm_exact_thread_at(const struct comm_exact *exact, uint32_t id);
 const struct comm_function *comm_exact_function_at(const struct comm_exact *exact, uint32_t id);
+/* Where the function is, as comm_exact_code has it; 0: its name is known.  The id is one. */
+uint64_t comm_exact_entry_at(const struct comm_exact *exact, uint32_t id);
 const struct comm_site *comm_exact_site_at(const struct comm_exact *exact, uint32_t id);
 const struct comm_object *comm_exact_object_at(const struct comm_exact *exact, uint32_t id);
 const struct comm_code_region *comm_exact_code_region_at(const struct comm_exact *exact,

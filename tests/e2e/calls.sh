@@ -84,7 +84,24 @@ fi
 profile steps --calls nothing
 says "no such function" "^commd: no call of 'nothing' was seen: "
 profile steps --callers
-says "who called is not told by a program that counts by itself" '^commd: --callers goes with Valgrind: .*/numbered counts by itself, and follows no calls$'
+profile steps --callers --calls step
+says "not both" "^commd: --source exact takes either --calls or --callers$"
+# Each of a hundred calls within each other reads the word that the innermost one wrote.
+profile down --callers=2
+told "two callers of each" 'with_entries(.key |= gsub(" from [.]{3}"; "")) | . == {"down from down from down > down from down from down": (98 * 8),
+  "down from down from down > down from down from main": 8, "down from down from down > down from main": 8}' path
+told "the last of them" '. == {"down from down > down from down": (99 * 8), "down from down > down from main": 8}' caller
+profile leaps --callers
+told "longjmp() leaves calls, and stacks grow" "$plain"' | . == {"fill from leap > main from catch_leap": 800, "fill from leap > add_up from catch_leap": 800,
+  "fill from moved > add_up from moved": 2400}' caller
+profile forks --callers=16
+told "who called whom goes on in a child" '. == {"fill from forks > add_up from forks": 8000}' caller
+profile marks --callers=2
+told "callers of code in marks" '. == {"outer fill from main > outer add_up from main": 80, "outer fill from main > inner add_up from marked": 80,
+  "inner fill from marked > outer add_up from marked": 80, "outer fill from marked > outer add_up from main": 80, "outer fill from marked > inner add_up from marked": 80}' region,caller
+# For two of these there is no room.
+profile words --callers=16
+told "65,536 paths" '([.[]] | add) == 65534 * 8 and (keys | length) > 30000' path
 
 # Under Valgrind all code counts, and the stack: so the bytes of one object are asked for.
 if command -v valgrind >/dev/null && "$commd" --doctor 2>/dev/null | grep -q '^ *exact *works'; then
@@ -151,8 +168,6 @@ END
   profile - --calls 'table::operator[]'
   told_of '*' "a bracket that nothing closes" '."table::operator[](int) #2 > table::operator[](int) #3" == 8'
   gcc -O2 -g -Wall -Wextra -Werror -Iinclude -o "$dir/numbered" tests/e2e/numbered.c -lpthread || exit 1
-  profile steps --callers --calls step
-  says "Valgrind: not both" "^commd: under Valgrind either --calls or --callers$"
   profile steps --calls nothing
   says "Valgrind: no such function" "^commd: no call of 'nothing' was seen: .*have no symbol"
 else

@@ -132,12 +132,14 @@ check "V: P3, by whom it was called" edges P2 callers '. == {"load from main > a
 check "V: P3, and by whom that was" edges P2 callers '. == {"set_up from main > add_up from edge from work": 3200} or
   (length == 1 and (keys[0] | test("^set_up from main from .* > add_up from edge from work from start_thread$")) and .[] == 3200)' --by path --object table
 tree() {
-  ctl P3 exact callers --min-share 0 --top 0 --object table | grep -E '^ +3.12 KiB +3.12 KiB .* \*?set_up$' &&
-    ctl P3 exact callers --min-share 0 --top 0 --object table | grep -E '^ +- +- +3.12 KiB +3.12 KiB .* \*?add_up$'
+  ctl P3 exact "$1" --min-share 0 --top 0 --object table | grep -E '^ +3.12 KiB +3.12 KiB .* \*?set_up$' &&
+    ctl P3 exact "$1" --min-share 0 --top 0 --object table | grep -E '^ +- +- +3.12 KiB +3.12 KiB .* \*?add_up$'
 }
-check "V: P3, as a tree" tree
+check "V: P3, as a tree" tree callers
 run callers-s capable-s "${callers[@]}"
-result $((! $?)) "S: P3, no callers"
+check "S: P3, by whom it was called" edges P2 callers-s '. == {"load from main > add_up from blur": 40000}' --by caller --object IN
+check "S: P3, and by whom that was" edges P2 callers-s '. == {"set_up from main > add_up from edge from work": 3200}' --by path --object table
+check "S: P3, as a tree" tree callers-s
 # Ten million instructions pass between what is loaded for a frame and what is read of it: a phase as long as that has the reads of
 # one, 8000 bytes and 800 for each so far; what is left at the end goes with the last whole one.
 row C2 exact commd || exit 1

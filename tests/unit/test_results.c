@@ -58,7 +58,7 @@ struct spoil {
 	uint32_t region_id, region_parent, within_site, within_region, back, code_site, link_bytes;
 	uint64_t first_bytes;
 	uint32_t write_actor, write_object, executing, path_parent, path_function, called_site,
-		called_path;
+		called_path, entry_function;
 	uint64_t young_bytes;
 	uint32_t n_ages;		    /* of the second edges */
 	uint64_t next_ns, next_instruction; /* when a second phase begins; 0 ns: there is none */
@@ -90,6 +90,7 @@ static const struct spoil good = {.actor_site = 1,
 				  .path_function = 1,
 				  .called_site = 1,
 				  .called_path = 3,
+				  .entry_function = 1,
 				  .write_object = 1};
 
 static void make(struct file *f, const struct spoil *s)
@@ -123,6 +124,7 @@ static void make(struct file *f, const struct spoil *s)
 	struct comm_exact_file_region region = {.name_bytes = 4};
 	struct comm_exact_file_within within = {s->within_site, s->within_region};
 	struct comm_exact_file_code code = {.site = s->code_site, .ip = 0x1234, .reads = 0x1235};
+	const struct comm_exact_file_entry entry = {.function = s->entry_function, .ip = 0x4321};
 	const uint64_t frames = 12, clock_ns = 5000;
 	const struct comm_exact_file_calls calls = {.numbered = 4096, .later = 9};
 	const struct comm_exact_file_link link = {.file_bytes = 9, .name_bytes = s->link_bytes};
@@ -154,6 +156,7 @@ static void make(struct file *f, const struct spoil *s)
 	thread.tid = 101;
 	put_record(f, COMM_EXACT_THREAD, &thread, sizeof(thread), "work");
 	put_record(f, COMM_EXACT_CODE, &code, sizeof(code), "");
+	put_record(f, COMM_EXACT_ENTRY, &entry, sizeof(entry), "");
 	for (int i = 0; i < s->maps; i++)
 		put_record(f, COMM_EXACT_MAPS, "", 0, "1000-2000 r-xp\n");
 	put_record(f, COMM_EXACT_WITHIN, &within, sizeof(within), "");
@@ -257,6 +260,8 @@ static void test_good(void **state)
 	assert_int_equal(comm_exact_path_at(exact, 3)->parent, 2);
 	assert_int_equal(comm_exact_path_at(exact, 3)->function, 1);
 	assert_null(comm_exact_path_at(exact, 4));
+	assert_int_equal(comm_exact_entry_at(exact, 0), 0);
+	assert_int_equal(comm_exact_entry_at(exact, 1), 0x4321);
 	assert_int_equal(comm_exact_code_at(exact, 0)->ip, 0);
 	assert_int_equal(comm_exact_code_at(exact, 1)->ip, 0x1234);
 	assert_int_equal(comm_exact_code_at(exact, 1)->reads, 0x1235);
@@ -399,6 +404,7 @@ static void test_bad_ids(void **state)
 	SPOILT(path_function, 2);
 	SPOILT(called_site, 2);
 	SPOILT(called_path, 4);
+	SPOILT(entry_function, 2);
 	SPOILT(after_end, 1);
 }
 
