@@ -332,7 +332,7 @@ struct span {
 	uint64_t start_ns, end_ns;
 };
 
-/* Slices that were to have a length have one of so many instructions, a nanosecond each, whenever these were executed. */
+/* Under Valgrind slices that were to have a length have one of so many instructions, a nanosecond each, whenever these were executed. */
 static struct span span_of(const struct exact *exact, uint32_t index)
 {
 	const struct comm_exact_phase *phase = comm_exact_phase_at(exact->result, index);
@@ -340,7 +340,7 @@ static struct span span_of(const struct exact *exact, uint32_t index)
 	uint64_t run_ns = comm_exact_run(exact->result)->start_ns;
 	struct span when = {phase->start_ns, phase->end_ns};
 
-	if (exact->options->slice_given)
+	if (exact->options->slice_given && !exact->native)
 		when = (struct span){run_ns + phase->start_instruction - origin,
 				     run_ns + phase->end_instruction - origin};
 	if (when.end_ns <= when.start_ns)
@@ -429,8 +429,9 @@ static int store_run(struct exact *exact, const char *how, uint64_t *ret_end_ns)
 {
 	const struct comm_exact_run *run = comm_exact_run(exact->result);
 	struct comm_session *session = &exact->session;
-	uint64_t end_ns =
-		exact->options->slice_given ? run->start_ns : run->start_ns + run->wall_ns;
+	uint64_t end_ns = exact->options->slice_given && !exact->native
+				  ? run->start_ns
+				  : run->start_ns + run->wall_ns;
 	struct utsname host;
 	int err;
 
@@ -556,11 +557,12 @@ static void deinit(struct exact *exact)
 static int start_native(struct exact *exact, char **why)
 {
 	const struct comm_options *options = exact->options;
-	char granularity[16], callers[16];
+	char granularity[16], callers[16], slice_ns[24];
 	int err;
 
 	snprintf(granularity, sizeof(granularity), "%u", options->granularity_bytes);
 	snprintf(callers, sizeof(callers), "%u", options->callers);
+	snprintf(slice_ns, sizeof(slice_ns), "%" PRIu64, options->slice_ns);
 	if (options->granularity_bytes > NATIVE_GRANULARITY_MAX)
 		return comm_source_fail(why, -EINVAL,
 					"%s counts by itself, with libcomm-exact, which knows "
@@ -569,7 +571,8 @@ static int start_native(struct exact *exact, char **why)
 	if (setenv("COMM_EXACT_RESULT", exact->out, 1) ||
 	    setenv("COMM_EXACT_GRANULARITY", granularity, 1) ||
 	    (options->calls && setenv("COMM_EXACT_CALLS", options->calls, 1)) ||
-	    (options->callers && setenv("COMM_EXACT_CALLERS", callers, 1)))
+	    (options->callers && setenv("COMM_EXACT_CALLERS", callers, 1)) ||
+	    (options->slice_given && setenv("COMM_EXACT_SLICE_NS", slice_ns, 1)))
 		return -errno;
 	err = comm_program_spawn(exact->program, options->command, &exact->old_signals,
 				 &exact->child);
@@ -603,13 +606,6 @@ static int choose(struct exact *exact, struct comm_valgrind *valgrind)
 	if (exact->native && version > COMM_EXACT_VERSION) {
 		fprintf(stderr, "commd: the libcomm-exact in %s is newer than this commd\n", name);
 		return -EPROTO;
-	}
-	if (exact->native && exact->options->slice_given) {
-		fprintf(stderr,
-			"commd: --slice goes with Valgrind: %s counts by itself, and its run is "
-			"one slice\n",
-			name);
-		return -EINVAL;
 	}
 	if (exact->options->callers && exact->options->calls) {
 		fprintf(stderr, "commd: --source exact takes either --calls or --callers\n");

@@ -95,7 +95,8 @@ void comm_exact_init(void)
 	text = environment("COMM_EXACT_CALLERS");
 	comm_exact_calls_init(environment("COMM_EXACT_CALLS"),
 			      text && atoi(text) > 0 ? atoi(text) : 0);
-	comm_exact_result_begin();
+	text = environment("COMM_EXACT_SLICE_NS");
+	comm_exact_result_begin(text ? strtoull(text, NULL, 10) : 0);
 	exact.pid = getpid();
 	exact.result = environment("COMM_EXACT_RESULT");
 	if (exact.result)

@@ -23,7 +23,7 @@
  * what the thread itself wrote, too), COMM_EXACT_SIGNAL (a number), COMM_EXACT_RESULT (set
  * by commd: its result file, instead of all others), COMM_EXACT_CALLS (set by commd --calls: functions
  * whose calls the result file tells apart), COMM_EXACT_CALLERS (set by commd --callers: how many callers it
- * tells of each).  Set to nothing is not set.
+ * tells of each), COMM_EXACT_SLICE_NS (set by commd --slice).  Set to nothing is not set.
  */
 #ifndef COMM_EXACT_H
 #define COMM_EXACT_H

@@ -15,6 +15,7 @@
 #include "call.h"
 #include "format.h"
 #include "object.h"
+#include "slice.h"
 #include "text.h"
 #include "thread.h"
 
@@ -63,10 +64,11 @@ static uint64_t clock_ns(clockid_t clock)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-void comm_exact_result_begin(void)
+void comm_exact_result_begin(uint64_t slice_ns)
 {
 	result.start_ns = clock_ns(CLOCK_MONOTONIC);
 	result.start_unix_ns = clock_ns(CLOCK_REALTIME);
+	comm_exact_slices_begin(result.start_ns, slice_ns);
 }
 
 /* By number, here and below: the names are interposed (libc.c, mapping.c). */
@@ -197,58 +199,66 @@ static uint64_t count_edges(void)
 	return n;
 }
 
-static void put_edge(const struct comm_exact_thread *t, const struct comm_exact_edge *edge)
+static void put_edge(const struct comm_exact_share *share)
 {
 	struct comm_exact_file_edge e = {
-		.src = actor_of(edge->key >> 32),
-		.dst = actor_of(t->slot << COMM_SITE_BITS | (edge->key & (COMM_EXACT_SITES - 1))),
-		.object = object_of(edge->object),
-		.back = edge->key >> COMM_SITE_BITS & 3,
-		.bytes = edge->bytes - edge->base_bytes,
-		.first_bytes = edge->first_bytes - edge->base_first_bytes,
+		.src = actor_of(share->key >> 32),
+		.dst = actor_of(share->thread << COMM_SITE_BITS |
+				(share->key & (COMM_EXACT_SITES - 1))),
+		.object = object_of(share->object),
+		.back = share->key >> COMM_SITE_BITS & 3,
+		.bytes = share->bytes,
+		.first_bytes = share->first_bytes,
 	};
 
-	/* The thread may be counting as we look. */
-	if (e.first_bytes > e.bytes)
-		e.first_bytes = e.bytes;
 	put_record(COMM_EXACT_EDGES, &e, sizeof(e), NULL, 0, NULL, 0);
 	result.edges++;
 }
 
-static void put_write(const struct comm_exact_thread *t, const struct comm_exact_edge *edge)
+static void put_write(const struct comm_exact_share *share)
 {
-	const uint32_t site = edge->key & (COMM_EXACT_SITES - 1);
+	const uint32_t site = share->key & (COMM_EXACT_SITES - 1);
 	const struct comm_exact_file_write w = {
-		.actor = actor_of(t->slot << COMM_SITE_BITS | site),
-		.object = object_of(edge->object),
-		.bytes = edge->bytes - edge->base_bytes,
+		.actor = actor_of(share->thread << COMM_SITE_BITS | site),
+		.object = object_of(share->object),
+		.bytes = share->bytes,
 	};
 
 	put_record(COMM_EXACT_WRITES, &w, sizeof(w), NULL, 0, NULL, 0);
 }
 
-static void put_edges(void)
+static void put_slice(uint32_t index, const struct comm_exact_slice *slice)
 {
-	struct comm_exact_thread *t;
-	uint64_t mask, i;
+	const struct comm_exact_file_phase phase = {
+		.index = index, .start_ns = slice->start_ns, .end_ns = slice->end_ns};
+	uint64_t i;
 
-	for (t = comm_exact_threads(); t; t = t->next) {
-		const struct comm_exact_edge *edge = comm_exact_table(t, &mask);
+	put_record(COMM_EXACT_PHASE, &phase, sizeof(phase), NULL, 0, NULL, 0);
+	for (i = 0; i < slice->n; i++) {
+		const struct comm_exact_share *share = comm_exact_share_at(slice->first + i);
 
-		for (i = 0; i <= mask; i++) {
-			if (!edge[i].key || edge[i].bytes == edge[i].base_bytes)
-				continue;
-			/* Edges may have come since they were counted; not as many. */
-			if (result.n_actors + 2 > result.mask / 2) {
-				out.err = EOVERFLOW;
-				return;
-			}
-			if (edge[i].key & COMM_EXACT_WROTE)
-				put_write(t, &edge[i]);
-			else
-				put_edge(t, &edge[i]);
+		/* Edges may have come since they were counted; not as many. */
+		if (result.n_actors + 2 > result.mask / 2) {
+			out.err = EOVERFLOW;
+			return;
 		}
+		if (share->key & COMM_EXACT_WROTE)
+			put_write(share);
+		else
+			put_edge(share);
 	}
+}
+
+static void put_slices(uint64_t now_ns)
+{
+	uint64_t n, i;
+	int err = comm_exact_slices_take(now_ns, &n);
+
+	for (i = 0; i < n && !err; i++)
+		put_slice(i, comm_exact_slice_at(i));
+	comm_exact_slices_give_back();
+	if (err)
+		out.err = -err;
 }
 
 static void put_actors(void)
@@ -530,7 +540,6 @@ static void put_calls(void)
 static void put_all(void)
 {
 	const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-	const struct comm_exact_file_phase phase = {.start_ns = result.start_ns, .end_ns = now_ns};
 	struct comm_exact_header header = {.version = COMM_EXACT_VERSION,
 					   .header_bytes = sizeof(header),
 					   .granularity_bytes = comm_shadow_mask + 1,
@@ -548,8 +557,7 @@ static void put_all(void)
 	put_command();
 	put_maps();
 	put_link();
-	put_record(COMM_EXACT_PHASE, &phase, sizeof(phase), NULL, 0, NULL, 0);
-	put_edges();
+	put_slices(now_ns);
 	put_actors();
 	number_regions();
 	result.n_paths = comm_exact_path_count();

@@ -61,6 +61,8 @@ check "native: lines are those of the source, and not all of a function is one" 
 native processes "$kernels-exact"
 check "native: processes have names" json "$dir/n.json" '[.nodes[].name] | contains(["processes-0", "processes-3"])'
 strip -o "$dir/stripped" "$kernels-exact"
+# The same in slices, which are cut while its threads count.
+native transpose "$kernels-exact" --slice 10ms
 native migratory "$dir/stripped" --granularity 4
 check "native: granularity" json "$dir/n.json" '.run.granularity_bytes == 4 and .run.event == "every instrumented access"'
 "$commd" -q --source exact --granularity 64 --store "$dir/ns.db" -- "$kernels-exact" processes --threads 4 --seconds 0.2 --out "$dir/ns.csv" >"$dir/log" 2>&1
