@@ -5,6 +5,7 @@
 
 #include "array.h"
 #include "memory.h"
+#include "pattern.h"
 #include "region.h"
 #include "site.h"
 #include "text.h"
@@ -19,7 +20,6 @@
 enum {
 	FUNCTIONS_MAX = 1 << 15,
 	NAME_BYTES = COMM_REGION_BYTES - sizeof(", later calls") + 1,
-	HEAD_BYTES = 4096,
 };
 
 struct wanted {
@@ -61,84 +61,6 @@ Bool comm_calls_wanted(void)
 	return pattern || n_callers;
 }
 
-/* Of "[a-z]" or "[!a-z]", from behind its first bracket; *ret_end is behind its last one, NULL: it has none. */
-static Bool is_in_set(const HChar *set, HChar c, const HChar **ret_end)
-{
-	Bool is_not = *set == '!' || *set == '^', found = False;
-	const HChar *at = set + is_not;
-
-	*ret_end = NULL;
-	do {
-		HChar from = *at, to = from;
-
-		if (!from)
-			return False;
-		if (at[1] == '-' && at[2] && at[2] != ']') {
-			to = at[2];
-			at += 2;
-		}
-		at++;
-		found |= from <= c && c <= to;
-	} while (*at != ']');
-	*ret_end = at + 1;
-	return found != is_not;
-}
-
-/* As fnmatch(3), of which there is none here. */
-static Bool matches(const HChar *p, const HChar *name)
-{
-	const HChar *star = NULL, *from = NULL, *end;
-
-	while (*name) {
-		/* Of a bracket that nothing closes: it is a letter. */
-		end = NULL;
-		if (*p == '*') {
-			star = ++p;
-			from = name;
-			continue;
-		}
-		if (*p == '[' && is_in_set(p + 1, *name, &end)) {
-			p = end;
-			name++;
-			continue;
-		}
-		if (*p == '\\' && p[1] && p[1] == *name) {
-			p += 2;
-			name++;
-			continue;
-		}
-		if (*p && !end && *p != '\\' && (*p == '?' || *p == *name)) {
-			p++;
-			name++;
-			continue;
-		}
-		if (!star)
-			return False;
-		/* One letter more for the star that came last. */
-		p = star;
-		name = ++from;
-	}
-	while (*p == '*')
-		p++;
-	return !*p;
-}
-
-/* The whole name, or that before the parameters or what a compiler adds to it (".constprop.0"). */
-static Bool is_wanted(const HChar *name)
-{
-	static HChar head[HEAD_BYTES];
-	UInt n = 0;
-
-	if (matches(pattern, name))
-		return True;
-	while (n < sizeof(head) - 1 && name[n] && name[n] != '(' && name[n] != '.') {
-		head[n] = name[n];
-		n++;
-	}
-	head[n] = 0;
-	return matches(pattern, head);
-}
-
 UInt comm_calls_function(Addr ip)
 {
 	HChar short_name[NAME_BYTES], later[COMM_REGION_BYTES];
@@ -150,7 +72,7 @@ UInt comm_calls_function(Addr ip)
 		return 0;
 	if (n_callers)
 		return comm_site_function(ip) + 1;
-	if (!is_wanted(name))
+	if (!comm_pattern_has(pattern, name))
 		return 0;
 	VG_(strlcpy)(short_name, name, sizeof(short_name));
 	/* Cut off, and seen to be. */
