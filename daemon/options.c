@@ -44,6 +44,7 @@ enum {
 	OPT_REGION_PROBE,
 	OPT_FRAME_PROBE,
 	OPT_CALLS,
+	OPT_FUNCTION,
 	OPT_WATCH,
 	OPT_DEBUG_REGISTERS,
 	OPT_COUNTERS,
@@ -111,6 +112,10 @@ static const struct argp_option options[] = {
 	{"calls", OPT_CALLS, "FUNCTION", 0,
 	 "With --source exact: make a region, as \"parse #3\", of each call of FUNCTION, a name "
 	 "or a pattern",
+	 2},
+	{"function", OPT_FUNCTION, "FUNCTION", 0,
+	 "With --source exact, under Valgrind: count what FUNCTION reads alone, a name or a "
+	 "pattern",
 	 2},
 	{NULL, 0, NULL, 0, "How long, and where to:", 3},
 	{"duration", OPT_DURATION, "DUR", 0, "End after DUR (10s, 2m, 1h; default: at a signal)",
@@ -362,6 +367,8 @@ static void check_options(struct argp_state *state, const struct comm_options *o
 			     "process that runs already needs LD_PRELOAD at its start");
 	if (opt->calls && !opt->source->tells_calls)
 		wrong(state, "--calls wants a source that counts all: --source exact");
+	if (opt->function && !opt->source->tells_calls)
+		wrong(state, "--function wants a source that counts all: --source exact");
 	if (opt->source->of_file)
 		check_file(state, opt);
 	else if (!opt->source->check)
@@ -542,6 +549,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (!*arg)
 			wrong(state, "--calls wants a function, not ''");
 		opt->calls = arg;
+		break;
+	case OPT_FUNCTION:
+		if (!*arg)
+			wrong(state, "--function wants a function, not ''");
+		opt->function = arg;
 		break;
 	case OPT_CONFIG:
 		take_config(state, arg, opt);

@@ -37,6 +37,7 @@ struct comm_options {
 	uint64_t quota_bytes, detail_ns;
 	uint32_t granularity_bytes;
 	const char *calls;    /* functions whose calls are told apart; NULL: none */
+	const char *function; /* what these read counts alone; NULL: all */
 	const char *record;   /* NULL: none */
 	const char *accesses; /* likewise, of the decoded accesses */
 	const char *control;  /* of control.h; NULL: none */

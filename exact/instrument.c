@@ -10,6 +10,7 @@
 #include "call.h"
 #include "marked.h"
 #include "marks.h"
+#include "pattern.h"
 #include "site.h"
 #include "trace.h"
 
@@ -66,16 +67,25 @@ struct builder {
 	Int sp; /* where the guest state has the stack's top */
 	Int frame_pointer;
 	Bool may_mark; /* the code may make marks */
+	Bool reads;    /* of the segment count */
 };
 
 static struct comm_trace *trace;
+static const HChar *function; /* NULL: all */
 static VgHashTable *translations;
 static struct builder builder;
 
-void comm_instrument_init(struct comm_trace *t)
+void comm_instrument_init(struct comm_trace *t, const HChar *wanted)
 {
 	trace = t;
+	function = wanted;
 	translations = VG_(HT_construct)("comm.translations");
+}
+
+Bool comm_instrument_reads(UInt site)
+{
+	return !function ||
+	       comm_pattern_has(function, comm_function_get(comm_site_get(site)->function)->name);
 }
 
 static void flush(void)
@@ -349,7 +359,8 @@ static void read(struct builder *b, const IRExpr *address, UInt size)
 
 	b->loaded = root;
 	b->loaded_size = size;
-	add_access(b, COMM_TRACE_READ, root.temp, root.offset, size);
+	if (b->reads)
+		add_access(b, COMM_TRACE_READ, root.temp, root.offset, size);
 }
 
 static void write(struct builder *b, const IRExpr *address, UInt size)
@@ -399,6 +410,8 @@ static void load_guarded(struct builder *b, IRLoadG *load)
 {
 	IRType result, loaded;
 
+	if (!b->reads)
+		return;
 	typeOfIRLoadGOp(load->cvt, &result, &loaded);
 	maybe(b, COMM_TRACE_MAYBE | COMM_TRACE_READ, load->guard, load->addr, sizeofIRType(loaded));
 }
@@ -474,6 +487,7 @@ static void instruction(struct builder *b, Addr ip, Bool jumped)
 			close_segment(b);
 			b->site = site;
 			b->entered = entered;
+			b->reads = comm_instrument_reads(site);
 		}
 	}
 	b->ip = ip;
@@ -555,6 +569,7 @@ IRSB *comm_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout
 	b->open = False;
 	b->entered = b->instructions = 0;
 	b->site = 0;
+	b->reads = comm_instrument_reads(0);
 	b->first = NULL;
 	b->sp = layout->offset_SP;
 	b->frame_pointer = layout->offset_FP;

@@ -12,7 +12,10 @@
 
 struct comm_trace;
 
-void comm_instrument_init(struct comm_trace *trace);
+/* function: reads count in functions of that name or pattern alone; NULL: in all. */
+void comm_instrument_init(struct comm_trace *trace, const HChar *function);
+/* Whether reads count there. */
+Bool comm_instrument_reads(UInt site);
 IRSB *comm_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
 		      const VexGuestExtents *extents, const VexArchInfo *arch, IRType guest_word,
 		      IRType host_word);

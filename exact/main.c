@@ -64,7 +64,7 @@ static struct {
 static Int granularity_bytes = 8, callers;
 static Long phase_instructions;
 static Bool by_line, start_counting = True, objects = True, kernel_reads = True;
-static const HChar *calls, *out_path = "commexact.out.%p";
+static const HChar *calls, *function, *out_path = "commexact.out.%p";
 
 static Bool option(const HChar *arg)
 {
@@ -76,6 +76,7 @@ static Bool option(const HChar *arg)
 		if (!*out_path)
 			VG_(fmsg_bad_option)(arg, "--exact-out wants the name of a file\n");
 	} else if (VG_STR_CLO(arg, "--calls", calls)) {
+	} else if (VG_STR_CLO(arg, "--function", function)) {
 	} else if (VG_BINT_CLO(arg, "--callers", callers, 1, 16)) {
 	} else if (VG_BOOL_CLO(arg, "--lines", by_line)) {
 	} else if (VG_BOOL_CLO(arg, "--objects", objects)) {
@@ -97,6 +98,7 @@ static void usage(void)
 	 "    --objects=no|yes          tell data objects apart [yes]\n"
 	 "    --lines=no|yes            tell source lines apart, not only functions [no]\n"
 	 "    --calls=FN                each call of FN, a name or a pattern, is a region\n"
+	 "    --function=FN             count what FN reads alone, a name or a pattern [all]\n"
 	 "    --callers=N               in place of that: tell N callers of each function\n"
 	 "    --phase-instructions=N    begin a new phase every N instructions\n"
 	 "    --start=no|yes            count from the beginning, or from a marker [yes]\n"
@@ -237,7 +239,7 @@ static void kernel_reads_memory(CorePart part, ThreadId tid, const HChar *what, 
 				SizeT bytes)
 {
 	/* What a system call is given may be a bad address. */
-	if (part != Vg_CoreSysCall || !bytes || compares[tid] ||
+	if (!kernel_reads || part != Vg_CoreSysCall || !bytes || compares[tid] ||
 	    !VG_(am_is_valid_for_client)(addr, bytes, VKI_PROT_READ))
 		return;
 	comm_turn_begin();
@@ -408,7 +410,8 @@ static void after_options(void)
 			VexRegUpdAllregsAtEachInsn;
 	comm_object_init(&trace.shadow);
 	comm_output_init(&trace, &threads, out_path);
-	comm_instrument_init(&trace);
+	comm_instrument_init(&trace, function);
+	kernel_reads &= comm_instrument_reads(SITE_KERNEL);
 }
 
 static void finish(Int exit_code)

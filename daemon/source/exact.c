@@ -412,6 +412,15 @@ static int store_phase(struct exact *exact, uint32_t index)
 	return err;
 }
 
+static void note_function(struct exact *exact)
+{
+	size_t n = strlen(exact->notes);
+
+	if (exact->options->function)
+		snprintf(exact->notes + n, sizeof(exact->notes) - n,
+			 "; only what '%.64s' reads is counted", exact->options->function);
+}
+
 static void write_notes(struct exact *exact)
 {
 	const struct comm_exact_run *run = comm_exact_run(exact->result);
@@ -423,6 +432,7 @@ static void write_notes(struct exact *exact)
 		snprintf(exact->notes, sizeof(exact->notes), valgrind_note, clock_s,
 			 clock_s > 0 ? wall_s / clock_s : 0,
 			 exact->options->slice_given ? slice_note : "");
+	note_function(exact);
 }
 
 static int store_run(struct exact *exact, const char *how, uint64_t *ret_end_ns)
@@ -609,6 +619,14 @@ static int choose(struct exact *exact, struct comm_valgrind *valgrind)
 	}
 	if (exact->options->callers && exact->options->calls) {
 		fprintf(stderr, "commd: --source exact takes either --calls or --callers\n");
+		return -EINVAL;
+	}
+	if (exact->native && exact->options->function) {
+		fprintf(stderr,
+			"commd: --function goes with Valgrind: %s counts by itself, all that it "
+			"was "
+			"compiled to count\n",
+			name);
 		return -EINVAL;
 	}
 	if (exact->native)

@@ -14,7 +14,7 @@
 #define TOOL "commexact-amd64-linux"
 
 enum {
-	OWN_ARGS = 12, /* most arguments before the command */
+	OWN_ARGS = 13, /* most arguments before the command */
 };
 
 static bool has_tool(const char *directory)
@@ -80,7 +80,7 @@ int comm_valgrind_start(const struct comm_valgrind *valgrind, const struct comm_
 			const char *out_path, const sigset_t *signals, pid_t *ret, char **err)
 {
 	char *out = NULL, *granularity = NULL, *phase = NULL, *calls = NULL, *callers = NULL,
-	     **argv = NULL;
+	     *function = NULL, **argv = NULL;
 	size_t n_command = 0, n = 0;
 	int rc;
 
@@ -111,6 +111,11 @@ int comm_valgrind_start(const struct comm_valgrind *valgrind, const struct comm_
 		rc = comm_source_fail(err, -ENOMEM, "out of memory");
 		goto out;
 	}
+	if (options->function && asprintf(&function, "--function=%s", options->function) < 0) {
+		function = NULL;
+		rc = comm_source_fail(err, -ENOMEM, "out of memory");
+		goto out;
+	}
 	argv[n++] = (char *)valgrind->program;
 	/* A user's settings for Valgrind ($VALGRIND_OPTS, .valgrindrc) must not reach this tool. */
 	argv[n++] = (char *)"--command-line-only=yes";
@@ -126,6 +131,8 @@ int comm_valgrind_start(const struct comm_valgrind *valgrind, const struct comm_
 		argv[n++] = callers;
 	if (calls)
 		argv[n++] = calls;
+	if (function)
+		argv[n++] = function;
 	if (phase)
 		argv[n++] = phase;
 	memcpy(argv + n, options->command, n_command * sizeof(*argv));
@@ -141,5 +148,6 @@ out:
 	free(phase);
 	free(calls);
 	free(callers);
+	free(function);
 	return rc;
 }

@@ -154,6 +154,15 @@ check "V: C2, a graph for each" phases
 run slices-s capable-s "${sliced[@]}"
 result $? "S: C2, slices"
 check "S: C2, a graph for each" jq -e '[(.panels // [.])[].edges[].bytes] | add == 40000' <(ctl C2 exact slices-s --as json --by-function --object IN)
+row M7 exact commd || exit 1
+selected=("${row[@]}")
+run selected capable "${selected[@]}"
+check "V: M7, what one function reads" edges P2 selected '."load > add_up" == 40000 and (keys | all(endswith(" > add_up")))'
+check "V: M7, all that is written" totals M1 selected '.load.written == 4 * 8000 + 4 * 4'
+run selected-s capable-s "${selected[@]}"
+result $((! $?)) "S: M7, not of a run"
+grep -q 'goes with Valgrind' "$dir/log"
+result $? "S: M7, and why"
 row M3 exact commd || exit 1
 calls=("${row[@]}")
 # 8000 bytes, and 800 for each frame so far, of the region in which they were loaded.

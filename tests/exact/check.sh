@@ -70,6 +70,15 @@ exact kernel
 is "what the kernel reads for a thread" "$(edges functions ':produce$' ':\[kernel\]$')" "1 8192 8192"
 is "what the kernel writes for a thread" "$(edges functions ':\[kernel\]$' ':consume$')" "1 8192 8192"
 
+exact kernel --kernel-reads=no
+is "or not, if it is not to be counted" "$(edges functions ':produce$' ':\[kernel\]$') $(edges functions ':\[kernel\]$' ':consume$')" "0 0 0 1 8192 8192"
+exact kernel '--function=[[]kernel]'
+is "and alone" "$(edges functions ':produce$' ':\[kernel\]$') $(edges functions . ':consume$')" "1 8192 8192 0 0 0"
+exact atomic --function=add
+is "what a function reads alone, locked instructions as well" "$(edges functions . . | cut -d' ' -f2) $(edges functions ':add$' ':add$' | cut -d' ' -f2)" "$(edges functions . ':add$' | cut -d' ' -f2) $(((2000 - 1) * 8))"
+exact atomic --function=nothing
+is "and what no function reads" "$(edges functions . .)" "0 0 0"
+
 exact calls '--calls=[pc]*e'
 is "calls are told apart" "$("$dump" "$tmp/out" calls | awk -F'\t' '{sub(/^[0-9]+:/, "", $2); sub(/^[0-9]+:/, "", $3)} $2 ~ /^produce in/ && $3 ~ /^consume in/ {print $2, $3, $4}' | sort | tr '\n' ' ')" \
   "produce in produce #1 consume in consume #1 800 produce in produce #1 consume in consume #2 720 produce in produce #2 consume in consume #2 72 produce in produce #3 consume in consume #2 8 "
