@@ -404,10 +404,12 @@ static void after_options(void)
 	trace.name_object = name_object;
 	comm_marked_init(&trace);
 	trace.calls_deep = callers ? COMM_CALL_PATHS_DEEP : COMM_CALLS_DEEP;
-	/* Where a call begins and returns the stack's top has to be known. */
-	if (calls || callers)
-		VG_(clo_vex_control).iropt_register_updates_default = VG_(clo_px_file_backed) =
-			VexRegUpdAllregsAtEachInsn;
+	/*
+	 * Each instruction sets its registers: else a read whose result nothing uses has been left out before the tool
+	 * sees the code, and where a call begins and returns the stack's top is not known.
+	 */
+	VG_(clo_vex_control).iropt_register_updates_default = VG_(clo_px_file_backed) =
+		VexRegUpdAllregsAtEachInsn;
 	comm_object_init(&trace.shadow);
 	comm_output_init(&trace, &threads, out_path);
 	comm_instrument_init(&trace, function);

@@ -35,6 +35,12 @@ if command -v valgrind >/dev/null && [ -x "$O/exact/commexact-amd64-linux" ]; th
     gcc $how -g -Iinclude -o "$dir/plain" tests/e2e/exact_stopped.c -lpthread || exit 1
     counted "Valgrind, gcc $how" "$dir/plain"
   done
+  # Without optimisation nothing uses what the loops read.
+  gcc -O0 -g -Iinclude -o "$dir/plain" tests/e2e/exact_stopped.c -lpthread || exit 1
+  rm -f "$dir"/x.db*
+  "$commd" -q --source exact --store "$dir/x.db" -- "$dir/plain" >"$dir/log" 2>&1
+  "$commctl" report --json --by-function --self --min-share 0 --top 0 --store "$dir/x.db" >"$dir/x.json"
+  check "Valgrind, gcc -O0: what is read and not used" [ "$(read_by wanted)" = $(((2 * 1000 + 10 + 1000 + 50 + 1000) * 8)) ]
   # The marks of a library stand behind pointers.
   gcc -O2 -g -fPIC -shared -Dmain=run -Iinclude -o "$dir/libstopped.so" tests/e2e/exact_stopped.c -lpthread &&
     echo 'int run(void); int main(void) { return run(); }' | gcc -o "$dir/plain" -x c - -x none "$dir/libstopped.so" || exit 1
