@@ -5,6 +5,7 @@
 
 #include "grouping.h"
 #include "ids.h"
+#include "object_kind.h"
 #include "thread_keys.h"
 
 /*
@@ -42,20 +43,6 @@ static int object_at(struct comm_grouping_use *use, const struct comm_end *end,
 	if (!code)
 		comm_shares_one(ret, first);
 	return code;
-}
-
-static const char *kind_name(int64_t kind)
-{
-	static const char *const names[] = {
-		[COMM_OBJECT_OTHER] = "other",	 [COMM_OBJECT_STATIC] = "static",
-		[COMM_OBJECT_DATA] = "data",	 [COMM_OBJECT_HEAP] = "heap",
-		[COMM_OBJECT_STACK] = "stack",	 [COMM_OBJECT_ANON] = "anonymous",
-		[COMM_OBJECT_SHARED] = "shared", [COMM_OBJECT_MARKED] = "marked",
-		[COMM_OBJECT_BLOCK] = "block",
-	};
-
-	return kind >= 0 && kind < (int64_t)(sizeof(names) / sizeof(*names)) ? names[kind]
-									     : "other";
 }
 
 /*
@@ -104,7 +91,7 @@ static int object_describe(struct comm_grouping_use *use, sqlite3_stmt *row, str
 	node->name = comm_texts_keep(use->texts, row, 0);
 	node->module = comm_texts_keep(use->texts, row, 1);
 	node->build_id = comm_texts_keep(use->texts, row, 2);
-	node->object_kind = kind_name(sqlite3_column_int64(row, 3));
+	node->object_kind = comm_object_kind_name(sqlite3_column_int64(row, 3));
 	node->size_bytes = sqlite3_column_int64(row, 4);
 	node->tid = sqlite3_column_int64(row, 5);
 	node->tgid = sqlite3_column_int64(row, 6);
