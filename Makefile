@@ -179,6 +179,8 @@ $(addprefix $(O)/tests/unit/test_,change cut label overview_words pairing topolo
 $(O)/tests/unit/test_cut: LIBS_tests += -lmetis
 $(O)/tests/unit/test_serve: $(addprefix $(O)/ctl/,serve/loopback.o serve/peer.o serve/request.o number.o)
 $(O)/tests/unit/test_serve: INC_tests += -iquote ctl/serve
+$(O)/tests/unit/test_ship: $(addprefix $(O)/ship/,batch.o pause.o tsv.o)
+$(O)/tests/unit/test_ship: INC_tests += -iquote ship
 $(O)/tests/unit/test_hotplug: LIBS_tests += -lcap
 $(O)/tests/unit/test_label $(O)/tests/unit/test_overview_words: $(O)/ctl/term.o $(O)/ctl/utf8.o
 $(O)/tests/unit/test_bpf_kernel: LIBS_tests += -lbpf
@@ -205,7 +207,7 @@ $(O)/bench/%: bench/%.c $(O)/libcomm.a
 	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_tests) $(LF) $< $(O)/libcomm.a -o $@ $(LIBS_libcomm) -lpthread
 
 # The exact source, the kernel module and the libraries that programs load have rules of their own.
--include exact/exact.mk kmod/kmod.mk tests/truth/truth.mk collect/collect.mk alloc/alloc.mk python/python.mk
+-include exact/exact.mk kmod/kmod.mk tests/truth/truth.mk collect/collect.mk alloc/alloc.mk python/python.mk ship/ship.mk
 
 FUZZ := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 
@@ -266,7 +268,7 @@ E2E := $(wildcard tests/e2e/*.sh)
 CHECK_BUILD += $(addprefix $(O)/tests/e2e/,source_live source_bounds_live identity_live switch_window_live windows_live hotplug_live make_store known_accesses) $(O)/tests/vm/events $(O)/tests/soak/service $(O)/bench/storm
 CHECK_RUN += tests/soak/soak.sh
 # Scripts that attach to no program that runs: they may run beside those that do.
-CHECK_COMPUTE += $(addprefix tests/e2e/,consistent.sh html.sh serve.sh metrics.sh packages.sh exact.sh exact_mapped.sh ctl.sh calls.sh completion.sh exact_strings.sh \
+CHECK_COMPUTE += $(addprefix tests/e2e/,consistent.sh html.sh serve.sh ship.sh fleet.sh metrics.sh packages.sh exact.sh exact_mapped.sh ctl.sh calls.sh completion.sh exact_strings.sh \
 	perfdata.sh advise.sh graph.sh report.sh against_exact.sh library.sh python.sh golden.sh exact_stopped.sh)
 
 # The daemon without its main(): a test or a benchmark drives the sources, unchanged.
@@ -442,7 +444,7 @@ make check-kmod       its tests in virtual machines; alone: check-kmod-static, c
 make check-debug-kernel   them under KASAN, lockdep, kmemleak and UBSAN; soak-kmod: all at once for MINUTES=30
 make mutants          whether its tests see it broken in each way of tests/vm/mutants
 make bench-kmod       what a sample costs, in instructions; compare-sources: errors at equal overhead, in the VM
-make install-collect install-alloc   the libraries that programs load
+make install-collect install-alloc   the libraries that programs load; install-ship: what commctl ship runs
 make install-python   the Python package; uninstall-python; make wheel: into $(O)/wheel; make python: its declarations, after a change of comm.h
 endef
 export HELP
@@ -460,7 +462,7 @@ inc_of = $(if $(filter $(1),$(ROOMS) engine),$(call quote_rooms,$(USES_$(1))) $(
 print-inc:
 	@echo $(call inc_of,$(ROOM))
 print-incs:
-	$(foreach room,$(ROOMS) engine ctl,$(info $(room) $(call inc_of,$(room))))@:
+	$(foreach room,$(ROOMS) engine ctl ship,$(info $(room) $(call inc_of,$(room))))@:
 print-libs:
 	@echo $(LIBS_libcomm)
 

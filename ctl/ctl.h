@@ -29,6 +29,7 @@ int ctl_sharing(int argc, char **argv);
 int ctl_advise(int argc, char **argv);
 int ctl_salvage(int argc, char **argv);
 int ctl_doctor(int argc, char **argv);
+int ctl_ship(int argc, char **argv);
 
 /*
  * Prints "commctl: SENTENCE" for a reader's error and frees it; returns the

@@ -31,6 +31,7 @@ static const struct command {
 	{"advise", ctl_advise, "which threads to put together, and how sure that is"},
 	{"graph", ctl_graph, "a drawing of runs, or of their phases: graph, matrix, streams"},
 	{"export", ctl_export, "a run for pprof, Perfetto, flame graphs and spreadsheets"},
+	{"ship", ctl_ship, "what is finished of a store into the database of a fleet"},
 	{"list", ctl_list, "the runs in a store"},
 	{"label", ctl_label, "give a run a name"},
 	{"delete", ctl_delete, "take runs out of a store"},

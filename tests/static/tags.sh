@@ -24,6 +24,6 @@ said 1 "no two files of libcomm define one tag" \
   "$(cut -d' ' -f1 <<<"$own" | uniq -d | while read -r tag; do grep "^$tag " <<<"$own"; done)"
 shared=$(grep '\.h$' <<<"$own" | cut -d' ' -f1)
 said 2 "nothing else has the tag of a header of libcomm" \
-  "$(tags 'daemon/*.[ch]' 'include/*.h' 'ctl/*.[ch]' 'exact/*.[ch]' |
+  "$(tags 'daemon/*.[ch]' 'include/*.h' 'ctl/*.[ch]' 'ship/*.[ch]' 'exact/*.[ch]' |
     while read -r tag file; do grep -qxF "$tag" <<<"$shared" && echo "$tag $file"; done)"
 exit $failed

@@ -7,9 +7,9 @@ export LC_ALL=C
 cd "$(dirname "$0")/../.."
 command -v clang-tidy >/dev/null || { echo "clang-tidy is missing"; exit 1; }
 O=${O:-.output}
-inc="$(for room in daemon ctl tests; do make -s --no-print-directory O="$O" print-inc ROOM=$room; done)"
+inc="$(for room in daemon ctl ship tests; do make -s --no-print-directory O="$O" print-inc ROOM=$room; done)"
 # shellcheck disable=SC2016 # expanded by the inner shell
-git ls-files 'libcomm/*.c' 'cli/*.c' 'ctl/*.c' 'daemon/*.c' | xargs -P "$(nproc)" -n 8 sh -c '
+git ls-files 'libcomm/*.c' 'cli/*.c' 'ctl/*.c' 'daemon/*.c' 'ship/*.c' | xargs -P "$(nproc)" -n 8 sh -c '
   inc=$0; clang-tidy --quiet "$@" -- -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $inc \
     -Xclang -analyzer-config -Xclang max-nodes=40000 2>/dev/null' "$inc" >"$O/tidy.log" || true
 [ -f "$O/bpf/capture.skel.h" ] || { echo "not ok 1 - clang-tidy: build first"; exit 1; }

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "batch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "ids.h"
+#include "object_kind.h"
+#include "schema.h"
+#include "slices.h"
+#include "uuid.h"
+
+/* Columns of a row that are the same in the whole batch, and how long texts of a run may be. */
+enum { TEXT_BYTES = 400, KIND_BYTES = 20, BUILD_ID_BYTES = 100, CAUSE_BYTES = 100 };
+
+#define SECOND 1000000000ull
+/* Minutes are wanted, with what a part sticks out; hours are not. */
+#define WIDEST_NS (90 * SECOND)
+/* How far the cover is looked at for one slice. */
+#define WINDOW_NS (3600 * SECOND)
+/*
+ * A slice that no wider one has summed may still become a part of one: minutes are written when the next slice is, and
+ * slices in which nothing was sampled may wait for half a minute.  Sending it too early would cost nothing but the wider one.
+ */
+#define SETTLED_NS (180 * SECOND)
+
+#define ROLES                                                                                 \
+	"role AS MATERIALIZED (SELECT id, tid, role || CASE WHEN tid = tgid AND"              \
+	" max(tid <> tgid) OVER (PARTITION BY tgid, name) THEN ' (main)' ELSE '' END AS name" \
+	" FROM thread WHERE run = ?1)"
+/* A stack is called by its thread's number: of all threads of a role it is one. */
+#define OBJECTS                                                                                 \
+	"data AS MATERIALIZED (SELECT o.id, o.kind, CASE WHEN o.kind <> 4 THEN o.name"          \
+	" WHEN r.name IS NULL THEN 'stack' ELSE 'stack of ' || r.name END AS name, o.module,"   \
+	" o.build_id FROM object o LEFT JOIN (SELECT tid, min(name) AS name FROM role GROUP BY" \
+	" tid) r ON r.tid = o.thread_tid WHERE o.run = ?1)"
+
+_Static_assert(COMM_OBJECT_STACK == 4, "the number above");
+
+static const char flow_sql[] =
+	"WITH " ROLES ", " OBJECTS " SELECT w.name, wf.name, wf.module, wf.build_id, wf.start,"
+	" r.name, rf.name, rf.module, rf.build_id, rf.start,"
+	" o.kind, o.name, o.module, o.build_id,"
+	" sum(e.bytes), sum(e.variance + e.drawn_variance), sum(e.first_bytes),"
+	" sum(e.first_variance), sum(e.bursts)"
+	" FROM edge e LEFT JOIN role w ON w.id = e.src_thread LEFT JOIN role r ON r.id ="
+	" e.dst_thread LEFT JOIN data o ON o.id = e.object"
+	" LEFT JOIN context wc ON wc.id = e.src_context LEFT JOIN site ws ON ws.id = wc.site"
+	" LEFT JOIN function wf ON wf.id = ws.function"
+	" LEFT JOIN context rc ON rc.id = e.dst_context LEFT JOIN site rs ON rs.id = rc.site"
+	" LEFT JOIN function rf ON rf.id = rs.function"
+	" WHERE e.run = ?1 AND e.slice = ?2 AND e.src_thread <> e.dst_thread AND e.bytes > 0"
+	" GROUP BY w.name, wf.id, r.name, rf.id, o.kind, o.name, o.module, o.build_id";
+
+static const char loss_sql[] =
+	"SELECT cause, n FROM loss WHERE run = ?1 AND slice = ?2 ORDER BY cause";
+
+static const char first_sql[] =
+	"SELECT min(start_ns), (SELECT max(end_ns) FROM slice WHERE run = ?1)"
+	" FROM slice WHERE run = ?1 AND start_ns >= ?2";
+
+bool ship_is_uuid(const char *text)
+{
+	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+
+	_Static_assert(sizeof(form) == COMM_UUID_CHARS + 1, "as runs have them");
+	for (size_t i = 0; i < COMM_UUID_CHARS; i++)
+		if (!text[i] ||
+		    (form[i] == '-' ? text[i] != '-' : !strchr("0123456789abcdef", text[i])))
+			return false;
+	return !text[COMM_UUID_CHARS];
+}
+
+char *ship_service_of(const struct comm_run *run)
+{
+	static const char group[] = "cgroup ";
+	const char *pid = strstr(run->command, " (pid "), *slash = strrchr(run->command, '/');
+
+	if (*run->label)
+		return strdup(run->label);
+	if (!strncmp(run->command, group, strlen(group)))
+		return strdup(slash && slash[1] ? slash + 1 : run->command);
+	return pid ? strndup(run->command, (size_t)(pid - run->command)) : strdup(run->command);
+}
+
+static const char *text_of(sqlite3_stmt *stmt, int column)
+{
+	const char *text = (const char *)sqlite3_column_text(stmt, column);
+
+	return text ? text : "";
+}
+
+static const char *name_of(sqlite3_stmt *stmt, int column)
+{
+	const char *text = text_of(stmt, column);
+
+	return *text ? text : "(other)";
+}
+
+/* What each row of a batch begins with. */
+struct head {
+	const char *uuid, *host, *service, *source;
+	char t[40];
+};
+
+static void begin_row(struct ship_batch *batch, const struct head *head, const char *kind)
+{
+	ship_tsv_text(&batch->rows, kind, KIND_BYTES);
+	ship_tsv_text(&batch->rows, head->t, sizeof(head->t));
+	ship_tsv_text(&batch->rows, head->uuid, COMM_UUID_CHARS);
+	ship_tsv_int(&batch->rows, (int64_t)batch->start_ns);
+	ship_tsv_int(&batch->rows, (int64_t)batch->length_ns);
+	ship_tsv_text(&batch->rows, head->host, TEXT_BYTES);
+	ship_tsv_text(&batch->rows, head->service, TEXT_BYTES);
+	ship_tsv_text(&batch->rows, head->source, TEXT_BYTES);
+}
+
+static void put_function(struct ship_tsv *rows, sqlite3_stmt *stmt, int column)
+{
+	ship_tsv_text(rows, name_of(stmt, column), TEXT_BYTES);
+	ship_tsv_text(rows, name_of(stmt, column + 1), SHIP_NAME_BYTES);
+	ship_tsv_text(rows, text_of(stmt, column + 2), SHIP_MODULE_BYTES);
+	ship_tsv_text(rows, text_of(stmt, column + 3), BUILD_ID_BYTES);
+	ship_tsv_int(rows, sqlite3_column_int64(stmt, column + 4));
+}
+
+static void put_nothing(struct ship_tsv *rows)
+{
+	for (int end = 0; end < 2; end++) {
+		for (int i = 0; i < 4; i++)
+			ship_tsv_text(rows, "", 0);
+		ship_tsv_int(rows, 0);
+	}
+	for (int i = 0; i < 4; i++)
+		ship_tsv_text(rows, "", 0);
+}
+
+/* Bytes, variance, first_bytes, first_variance, samples. */
+static void put_values(struct ship_tsv *rows, const double values[4], int64_t samples)
+{
+	for (int i = 0; i < 4; i++)
+		ship_tsv_real(rows, values[i]);
+	ship_tsv_int(rows, samples);
+}
+
+/* What is of the slice alone: a cause of loss, bytes without a writer, times. */
+static void end_row(struct ship_tsv *rows, const char *cause, double unseen_bytes,
+		    const int64_t times[3])
+{
+	ship_tsv_text(rows, cause, CAUSE_BYTES);
+	ship_tsv_real(rows, unseen_bytes);
+	for (int i = 0; i < 3; i++)
+		ship_tsv_int(rows, times[i]);
+	ship_tsv_end_row(rows);
+}
+
+static const int64_t no_times[3];
+
+static void put_flow(struct ship_batch *batch, const struct head *head, sqlite3_stmt *stmt)
+{
+	struct ship_tsv *rows = &batch->rows;
+	double values[4];
+
+	begin_row(batch, head, "flow");
+	put_function(rows, stmt, 0);
+	put_function(rows, stmt, 5);
+	ship_tsv_text(rows, comm_object_kind_name(sqlite3_column_int64(stmt, 10)), KIND_BYTES);
+	ship_tsv_text(rows, name_of(stmt, 11), SHIP_NAME_BYTES);
+	ship_tsv_text(rows, text_of(stmt, 12), SHIP_MODULE_BYTES);
+	ship_tsv_text(rows, text_of(stmt, 13), BUILD_ID_BYTES);
+	for (int i = 0; i < 4; i++)
+		values[i] = sqlite3_column_double(stmt, 14 + i);
+	put_values(rows, values, sqlite3_column_int64(stmt, 18));
+	end_row(rows, "", 0, no_times);
+	batch->flows++;
+}
+
+static void put_loss(struct ship_batch *batch, const struct head *head, sqlite3_stmt *stmt)
+{
+	static const double none[4];
+
+	begin_row(batch, head, "loss");
+	put_nothing(&batch->rows);
+	put_values(&batch->rows, none, sqlite3_column_int64(stmt, 1));
+	end_row(&batch->rows, text_of(stmt, 0), 0, no_times);
+}
+
+static void put_slice(struct ship_batch *batch, const struct head *head,
+		      const struct comm_slices_one *slice)
+{
+	const double values[4] = {slice->crossing_bytes, 0, slice->crossing_first_bytes, 0};
+	const int64_t times[3] = {(int64_t)slice->target_ns,
+				  (int64_t)(slice->handler_ns + slice->daemon_ns),
+				  (int64_t)batch->missing_ns};
+
+	begin_row(batch, head, "slice");
+	put_nothing(&batch->rows);
+	put_values(&batch->rows, values, (int64_t)slice->samples);
+	end_row(&batch->rows, "", slice->unwritten_bytes, times);
+}
+
+static int each_row(struct comm_reader *reader, const char *sql, int64_t run, int64_t slice,
+		    void (*put)(struct ship_batch *, const struct head *, sqlite3_stmt *),
+		    struct ship_batch *batch, const struct head *head)
+{
+	sqlite3_stmt *stmt;
+	int rc, code = 0;
+
+	if (sqlite3_prepare_v2(reader->db, sql, -1, &stmt, NULL) != SQLITE_OK)
+		return comm_schema_errno(reader->db);
+	sqlite3_bind_int64(stmt, 1, run);
+	sqlite3_bind_int64(stmt, 2, slice);
+	while (!batch->rows.err && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+		put(batch, head, stmt);
+	if (batch->rows.err)
+		code = batch->rows.err;
+	else if (rc != SQLITE_DONE)
+		code = comm_schema_errno(reader->db);
+	sqlite3_finalize(stmt);
+	return code;
+}
+
+/* "2026-11-30 06:33:00.000000", UTC; PostgreSQL keeps no more digits. */
+static void time_text(int64_t unix_ns, char *ret, size_t capacity)
+{
+	time_t seconds = unix_ns / (int64_t)SECOND;
+	struct tm tm;
+	size_t n;
+
+	gmtime_r(&seconds, &tm);
+	n = strftime(ret, capacity, "%Y-%m-%d %H:%M:%S", &tm);
+	snprintf(ret + n, capacity - n, ".%06d", (int)(unix_ns % (int64_t)SECOND / 1000));
+}
+
+static int fill(struct comm_reader *reader, const struct comm_run *run,
+		const struct comm_slices_one *slice, struct ship_batch *batch)
+{
+	char *service = ship_service_of(run);
+	struct head head = {batch->uuid, run->host, service, run->source, ""};
+	int code = service ? 0 : -ENOMEM;
+
+	time_text(batch->unix_ns, head.t, sizeof(head.t));
+	if (!code) {
+		put_slice(batch, &head, slice);
+		code = each_row(reader, loss_sql, run->id, slice->id, put_loss, batch, &head);
+	}
+	if (!code)
+		code = each_row(reader, flow_sql, run->id, slice->id, put_flow, batch, &head);
+	if (!code)
+		code = batch->rows.err;
+	free(service);
+	return code;
+}
+
+/* The start of the run's first slice from a time on, and the end of its last; 1: there is none. */
+static int look(struct comm_reader *reader, int64_t run, uint64_t from_ns, uint64_t *ret_start_ns,
+		uint64_t *ret_end_ns)
+{
+	sqlite3_stmt *stmt;
+	int rc, code = 1;
+
+	if (sqlite3_prepare_v2(reader->db, first_sql, -1, &stmt, NULL) != SQLITE_OK)
+		return comm_schema_errno(reader->db);
+	sqlite3_bind_int64(stmt, 1, run);
+	sqlite3_bind_int64(stmt, 2, (int64_t)from_ns);
+	rc = sqlite3_step(stmt);
+	if (rc == SQLITE_ROW && sqlite3_column_type(stmt, 0) != SQLITE_NULL) {
+		*ret_start_ns = (uint64_t)sqlite3_column_int64(stmt, 0);
+		*ret_end_ns = (uint64_t)sqlite3_column_int64(stmt, 1);
+		code = 0;
+	} else if (rc != SQLITE_ROW) {
+		code = comm_schema_errno(reader->db);
+	}
+	sqlite3_finalize(stmt);
+	return code;
+}
+
+/* One that lasts no time would have the key of the next. */
+static const struct comm_slices_one *choose(const struct comm_slices *slices, uint64_t from_ns)
+{
+	for (size_t i = 0; i < slices->n; i++) {
+		const struct comm_slices_one *slice = &slices->slice[i];
+
+		if (slice->taken && slice->start_ns >= from_ns && slice->end_ns > slice->start_ns)
+			return slice;
+	}
+	return NULL;
+}
+
+/* from_ns: CLOCK_MONOTONIC, as the slices' times. */
+static int next_of(struct comm_reader *reader, const struct comm_run *run, uint64_t from_ns,
+		   struct ship_batch *batch)
+{
+	const struct comm_slices_one *slice = NULL;
+	struct comm_slices slices = {0};
+	uint64_t start_ns = from_ns, end_ns = 0;
+	int code = 0;
+
+	/* A window may have nothing but what an earlier slice covers in part. */
+	for (uint64_t at_ns = from_ns; !code && !slice; at_ns = start_ns + 1) {
+		comm_slices_deinit(&slices);
+		code = look(reader, run->id, at_ns, &start_ns, &end_ns);
+		if (!code)
+			code = comm_slices_load(reader->db, run->id, start_ns, start_ns + WINDOW_NS,
+						WIDEST_NS, false, &slices);
+		if (!code)
+			slice = choose(&slices, from_ns);
+	}
+	if (code)
+		return code;
+	if (run->state == COMM_RUN_RUNNING && slice->leaf && slice->end_ns + SETTLED_NS > end_ns) {
+		code = 1;
+	} else {
+		batch->start_ns = slice->start_ns - run->start_ns;
+		batch->length_ns = slice->end_ns - slice->start_ns;
+		batch->missing_ns = slice->start_ns - from_ns;
+		if (__builtin_add_overflow(run->start_unix_ns, batch->start_ns, &batch->unix_ns) ||
+		    batch->unix_ns < 0)
+			code = -EUCLEAN;
+		else
+			code = fill(reader, run, slice, batch);
+	}
+	comm_slices_deinit(&slices);
+	return code;
+}
+
+int ship_batch_next(struct comm_reader *reader, const struct comm_run *run, uint64_t from_ns,
+		    struct ship_batch *batch, char **err)
+{
+	int code = 0;
+
+	*err = NULL;
+	ship_tsv_clear(&batch->rows);
+	batch->flows = 0;
+	free(batch->uuid);
+	batch->uuid = strdup(run->uuid);
+	if (!batch->uuid)
+		code = -ENOMEM;
+	else if (!ship_is_uuid(batch->uuid) ||
+		 __builtin_add_overflow(from_ns, run->start_ns, &from_ns) || from_ns > INT64_MAX)
+		code = -EUCLEAN;
+	if (!code)
+		code = comm_reader_snapshot(reader);
+	if (!code)
+		code = next_of(reader, run, from_ns, batch);
+	comm_reader_release(reader);
+	if (code == -EFBIG)
+		comm_reader_fail(err, code, "a slice of run %s takes more than %d MiB", run->uuid,
+				 SHIP_TSV_MAX >> 20);
+	else if (code < 0)
+		comm_reader_fail_db(reader, err, code);
+	return code;
+}
+
+void ship_batch_deinit(struct ship_batch *batch)
+{
+	free(batch->uuid);
+	ship_tsv_deinit(&batch->rows);
+	memset(batch, 0, sizeof(*batch));
+}

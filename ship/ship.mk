@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# commctl-ship, which "commctl ship" runs: a program of its own, so that commctl needs no client of a database.
+
+SHIP := $(O)/commctl-ship
+SHIP_O := $(patsubst %.c,$(O)/%.o,$(wildcard ship/*.c)) $(O)/ship/schema_text.o
+PQ_CF := $(shell pkg-config --cflags libpq 2>/dev/null)
+PQ_LIBS := $(or $(shell pkg-config --libs libpq 2>/dev/null),-lpq)
+INC_ship := $(call quote_rooms,model store report) -Iinclude -iquote cli -iquote ship $(PQ_CF)
+
+# Without libpq's header it is not built; make and commctl ship say so.
+SHIP_CAN := $(wildcard $(addsuffix /libpq-fe.h,$(patsubst -I%,%,$(filter -I%,$(PQ_CF))) /usr/include /usr/include/postgresql))
+ifneq ($(SHIP_CAN),)
+all: $(SHIP)
+$(COMPLETION): $(SHIP)
+
+install: install-ship
+else
+all: no-ship
+endif
+
+no-ship:
+	@echo '  NOTE    commctl ship is not built: libpq-fe.h is missing (libpq-dev)'
+
+install-ship: $(SHIP)
+	install -d $(DESTDIR)$(PREFIX)/lib/commprof
+	install $(STRIPPED) -m 755 $(SHIP) $(DESTDIR)$(PREFIX)/lib/commprof
+
+INSTALLED += lib/commprof/commctl-ship
+
+-include $(SHIP_O:.o=.d)
+
+$(O)/ship/%.o: ship/%.c
+	@mkdir -p $(@D)
+	$(say) CC $@
+	$(Q)$(CC) $(CFLAGS) $(CF) $(INC_ship) -c $< -o $@
+
+$(O)/ship/schema_text.o: ship/schema_text.S ship/schema.sql
+	@mkdir -p $(@D)
+	$(say) AS $@
+	$(Q)$(CC) -c -Wa,-Iship $< -o $@
+
+$(SHIP): $(SHIP_O) $(CLI_O) $(O)/libcommprof.a
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(LF) $^ -o $@ -lsqlite3 $(PQ_LIBS) -lm
+
+.PHONY: install-ship

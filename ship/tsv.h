@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Tab-separated values in memory, as COPY of PostgreSQL and FORMAT TSV of ClickHouse take them: valid UTF-8, a
+ * backslash is written as two, and no field is absent.
+ * Not for forms that people read: those are of ctl/form.
+ */
+#ifndef SHIP_TSV_H
+#define SHIP_TSV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	/* Bytes of a name: of two, with a build-id, an index of PostgreSQL has to hold a row (2704 bytes). */
+	SHIP_NAME_BYTES = 1000,
+	SHIP_MODULE_BYTES = 500,
+	/* More than the slices of any commd have: what needs more is no slice. */
+	SHIP_TSV_MAX = 256 << 20,
+};
+
+/* A zeroed one is empty.  err: what went wrong first, -ENOMEM or -EFBIG; then nothing is added any more. */
+struct ship_tsv {
+	char *bytes;
+	size_t n, capacity;
+	int err;
+	bool in_row;
+};
+
+/*
+ * A field: the text, of which bytes that are no UTF-8 and control characters are written "\xNN".  Of a text that takes
+ * more than most bytes the end is replaced by a hash of all of it, so that two texts stay two.
+ */
+void ship_tsv_text(struct ship_tsv *tsv, const char *text, size_t most);
+void ship_tsv_int(struct ship_tsv *tsv, int64_t value);
+/* What is not finite is 0. */
+void ship_tsv_real(struct ship_tsv *tsv, double value);
+void ship_tsv_end_row(struct ship_tsv *tsv);
+
+void ship_tsv_clear(struct ship_tsv *tsv);
+void ship_tsv_deinit(struct ship_tsv *tsv);
+
+#endif
