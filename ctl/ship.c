@@ -29,7 +29,7 @@ int ctl_ship(int argc, char **argv)
 			return CTL_FAILURE;
 		}
 	}
-	fprintf(stderr, "commctl: commctl-ship is not installed: it is built where libpq-dev "
-			"is\n");
+	fprintf(stderr, "commctl: commctl-ship is not installed: it is in the package "
+			"commprof-ship, and is built where libpq-dev is\n");
 	return CTL_FAILURE;
 }

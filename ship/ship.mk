@@ -22,10 +22,11 @@ no-ship:
 	@echo '  NOTE    commctl ship is not built: libpq-fe.h is missing (libpq-dev)'
 
 install-ship: $(SHIP)
-	install -d $(DESTDIR)$(PREFIX)/lib/commprof
+	install -d $(DESTDIR)$(PREFIX)/lib/commprof $(DESTDIR)$(PREFIX)/lib/systemd/system
 	install $(STRIPPED) -m 755 $(SHIP) $(DESTDIR)$(PREFIX)/lib/commprof
+	sed 's|@bindir@|$(PREFIX)/bin|' packaging/commprof-ship@.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/commprof-ship@.service
 
-INSTALLED += lib/commprof/commctl-ship
+INSTALLED += lib/commprof/commctl-ship lib/systemd/system/commprof-ship@.service
 
 -include $(SHIP_O:.o=.d)
 

@@ -20,7 +20,7 @@ check "uninstall leaves the files of others" same "$(printf '%s/another\n' "${fo
 find "$dir/here" -name another -delete
 check "make install-strip" to install-strip
 check "what is stripped runs" "$dir/here/usr/bin/commctl" --version
-check "and is stripped" none "$(for file in bin/commd bin/commctl lib/libcommprof.so.0 lib/commprof/libcomm-alloc.so lib/commprof/libcomm-collect.so; do
+check "and is stripped" none "$(for file in bin/commd bin/commctl lib/libcommprof.so.0 lib/commprof/commctl-ship lib/commprof/libcomm-alloc.so lib/commprof/libcomm-collect.so; do
   readelf -SW "$dir/here/usr/$file" | grep -o '\.debug_info' | sed "s#^#$file #"
 done)"
 to uninstall >"$dir/out" 2>&1
@@ -36,7 +36,7 @@ check "make dist has what is committed" same "$(git ls-tree -r --name-only HEAD 
 check "and is the same again" cmp "$dir/one/$tar" "$dir/two/$tar"
 
 if command -v rpmspec >"$dir/out"; then
-  check "packages of the RPM spec" same "$(printf "%s $version\n" commprof{,-devel,-exact,-libs} python3-commprof)" \
+  check "packages of the RPM spec" same "$(printf "%s $version\n" commprof{,-devel,-exact,-libs,-ship} python3-commprof)" \
     "$(rpmspec -q --qf '%{name} %{version}\n' packaging/commprof.spec | sort)"
 else
   skip "packages of the RPM spec" "rpmspec is not installed"
@@ -59,7 +59,7 @@ deb() { # PACKAGE [ARCHITECTURE]
   case $1 in python3-*) set -- "$1" all ;; esac
   echo "$dir/deb/$1_${revision}_${2:-amd64}.deb"
 }
-check "these packages" same "$(printf '%s\n' commprof{,-dbgsym,-exact}"_${revision}_amd64.deb" \
+check "these packages" same "$(printf '%s\n' commprof{,-dbgsym,-exact,-ship,-ship-dbgsym}"_${revision}_amd64.deb" \
   {commprof-dkms,python3-commprof}"_${revision}_all.deb" libcommprof{-dev,0,0-dbgsym}"_${revision}_amd64.deb" | sort)" "$(printf '%s\n' *.deb | sort)"
 # Of the sources, too
 mkdir "$dir/source"
@@ -82,6 +82,7 @@ has commprof amd64 usr/bin/{commctl,commd} usr/lib/commprof/libcomm-{alloc,colle
   usr/share/man/man1/{commctl,commd}.1.gz $doc/commprof/changelog.gz
 has commprof-exact amd64 usr/lib/commprof/{commexact-amd64-linux,vgpreload_co{mmexact,re}-amd64-linux.so,default.supp} \
   usr/include/comm/exact.h $lib/libcomm-exact.a usr/share/lintian/overrides/commprof-exact $doc/commprof-exact/changelog.gz
+has commprof-ship amd64 usr/lib/commprof/commctl-ship lib/systemd/system/commprof-ship@.service $doc/commprof-ship/changelog.gz
 has libcommprof0 amd64 $lib/libcommprof.so.0 $doc/libcommprof0/changelog.gz
 # shellcheck disable=SC2046 # names without blanks
 has libcommprof-dev amd64 usr/include/comm/{accesses,comm,mark,version}.h $lib/libcommprof.{a,so} $lib/pkgconfig/commprof.pc \
@@ -110,18 +111,21 @@ touch "$root/var/lib/dpkg/status"
 in_root() { dpkg --root="$root" --force-script-chrootless --force-depends --log="$dir/dpkg.log" "$@"; }
 left() { find "$root" -mindepth 1 ! -path "$root/var/lib/dpkg*" -printf '%P\n' | grep -vxE 'etc(/(passwd|group|shadow|gshadow)-?|/\.pwd\.lock)?' | sort; }
 before=$(left)
-packages=(commprof commprof-exact libcommprof0 libcommprof-dev python3-commprof)
+packages=(commprof commprof-exact commprof-ship libcommprof0 libcommprof-dev python3-commprof)
 check "they are installed" in_root -i $(for package in "${packages[@]}"; do deb "$package"; done)
 check "with a user of its own" grep -q ^commprof: "$root/etc/passwd"
 check "and a folder for stores that others cannot read" same "750 commprof" "$(stat -c %a "$root/var/lib/commprof") $(
   awk -F: -v id="$(stat -c %u "$root/var/lib/commprof")" '$3 == id { print $1 }' "$root/etc/passwd")"
-check "no unit is enabled" none "$(find "$root/etc/systemd" -name 'commd*' 2>/dev/null)"
+check "no unit is enabled" none "$(find "$root/etc/systemd" -name 'comm*' 2>/dev/null)"
 check "commctl looks for libraries where the system does" none "$(readelf -d "$root/usr/bin/commctl" | grep -E 'R(UN)?PATH')"
 run() { LD_LIBRARY_PATH=$root/$lib "$root/usr/bin/$1" "${@:2}"; }
 for program in commd commctl; do
   check "$program runs" same "$program (commprof) $version" "$(run $program --version)"
 done
 check "commd writes a store" run commd -q --source replay:tests/golden/migratory.rec --store "$root/var/lib/commprof/a.db"
+mkdir "$root/var/lib/commprof/sent"
+check "commctl ships it" run commctl ship --store "$root/var/lib/commprof/a.db" --to "file:$root/var/lib/commprof/sent"
+check "commctl needs no client of a database" none "$(ldd "$root/usr/bin/commctl" | grep libpq)"
 check "commctl reads it" run commctl report --store "$root/var/lib/commprof/a.db"
 python() {
   env -u PYTHONDONTWRITEBYTECODE LD_LIBRARY_PATH="$root/$lib" PYTHONPATH="$root/usr/lib/python3/dist-packages" python3 "$@"
@@ -155,6 +159,8 @@ for package in "${packages[@]}"; do
 done
 mkdir -p "$root/etc/commprof"
 touch "$root/etc/commprof/a.conf"
+touch "$root/etc/commprof/ship.conf"
+ln -s /lib/systemd/system/commprof-ship@.service "$root/etc/systemd/system/multi-user.target.wants/commprof-ship@a.service"
 ln -s /lib/systemd/system/commd@.service "$root/etc/systemd/system/multi-user.target.wants/commd@a.service"
 installed=$(left)
 check "they are upgraded" in_root -i "$dir"/*.deb

@@ -165,11 +165,11 @@ check "leaves no part of it" same "$(find "$dir/small" -type f ! -name '*.shippe
 mkdir "$dir/linked" && ln -s "$dir/victim" "$dir/linked/$uuid.shipped"
 sentence "a link in the place of a mark" 1 'cannot open the mark of a run' ship --store "$dir/redis.db" --to "file:$dir/linked"
 check "is not followed" [ ! -e "$dir/victim" ]
-# As it is installed, without and with commctl-ship
+# As it is installed, without and with the package commprof-ship
 mkdir -p "$dir/usr/bin" "$dir/usr/lib/commprof"
 cp "$commctl" "$dir/usr/bin"
 cp "$O/libcommprof.so.0" "$dir/usr/lib"
-sentence "where commctl-ship is not installed" 1 'it is built where libpq-dev is' "$dir/usr/bin/commctl" ship --to "$to"
+sentence "where commctl-ship is not installed" 1 'it is in the package commprof-ship' "$dir/usr/bin/commctl" ship --to "$to"
 cp "$O/commctl-ship" "$dir/usr/lib/commprof"
 if [ "$(id -u)" = 0 ]; then
   # Who may only read the store, while nobody writes it and in a directory that is not his
@@ -180,5 +180,21 @@ if [ "$(id -u)" = 0 ]; then
 else
   skip "reading the store is enough" "needs root"
 fi
+# The unit
+mkdir "$dir/units"
+sed "s,@bindir@,$O," packaging/commprof-ship@.service >"$dir/units/commprof-ship@.service"
+if command -v systemd-analyze >/dev/null; then
+  check "the unit is one" same "$(systemd-analyze verify --man=no "$dir/units/commprof-ship@.service" 2>&1)" ""
+  exposure=$(systemd-analyze security --offline=true "$dir/units/commprof-ship@.service" 2>&1 | sed -n 's/.*exposure level.*: \([0-9.]*\) .*/\1/p')
+  check "it exposes little" awk -v e="${exposure:-10}" 'BEGIN { exit !(e <= 1.2) }'
+else
+  skip "the unit" "there is no systemd-analyze (package systemd)"
+fi
+# Without --follow, which does not end
+mkdir "$dir/unit"
+# shellcheck disable=SC2046 # words
+check "the unit's options are those of commctl ship" "$commctl" $(sed -n 's/^ExecStart=[^ ]* //p' packaging/commprof-ship@.service |
+  sed "s, --follow,,; s,/var/lib/commprof/%i.db,$dir/redis.db,; s,[$]{SHIP_TO},file:$dir/unit,")
+check "and send the store" same "$(sums "$dir/unit")" "$(store redis 'level = 1')"
 echo "1..$n"
 exit $status
