@@ -42,7 +42,7 @@ struct comm_query ctl_overview_query(const struct comm_query *of, const char *by
 /* The part of what is read that has that name in the account. */
 const struct comm_report_part *ctl_overview_part(const struct comm_report *report,
 						 const char *name);
-/* Bounds of how much of what changes soon another thread wrote; the report is of fresh data, by thread. */
+/* Bounds of how much of what changes within 1 s another thread wrote; the report is of fresh data, by thread. */
 void ctl_overview_crossing(const struct comm_report *threads, double *ret_low, double *ret_high);
 
 /* Of the bytes that a report has edges of, those on edges that it states. */

@@ -169,11 +169,11 @@ static bool is_of_one_name(const struct comm_report *a, size_t i, const struct c
 	return !strcmp(comm_report_node_at(a, i)->name, comm_report_node_at(b, j)->name);
 }
 
-/* Is it a row of what crosses threads? */
-static bool is_told_already(const struct ctl_overview_survey *survey,
+/* Is it a row of what crosses threads, among the first n edges? */
+static bool is_told_already(const struct ctl_overview_survey *survey, size_t n,
 			    const struct comm_report_edge *edge)
 {
-	for (size_t i = 0; i < survey->functions->n_edges; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct comm_report_edge *other = comm_report_edge_at(survey->functions, i);
 
 		if (is_told(other) &&
@@ -192,8 +192,8 @@ static bool tells_within(const struct ctl_overview_survey *survey)
 	return false;
 }
 
-/* What functions hand each other mostly stays within a thread. */
-static void say_within(const struct ctl_overview_survey *survey)
+/* What functions hand each other mostly stays within a thread.  n: the first edges that cross, whose rows are told already. */
+static void say_within(const struct ctl_overview_survey *survey, size_t n)
 {
 	char share[CTL_OVERVIEW_SHARE + 1], line[CTL_OVERVIEW_LINE];
 	size_t shown = 0;
@@ -202,7 +202,7 @@ static void say_within(const struct ctl_overview_survey *survey)
 	     i++) {
 		const struct comm_report_edge *edge = comm_report_edge_at(survey->within, i);
 
-		if (!is_told(edge) || is_told_already(survey, edge))
+		if (!is_told(edge) || is_told_already(survey, n, edge))
 			continue;
 		if (!shown++)
 			ctl_overview_say(survey->to, "of all that, within a thread as well:");
@@ -224,7 +224,7 @@ void ctl_overview_survey_flows(const struct ctl_overview_survey *survey)
 {
 	char share[CTL_OVERVIEW_SHARE + 1], line[CTL_OVERVIEW_LINE], windows[CTL_NUMBER];
 	double low, high;
-	size_t shown = 0;
+	size_t shown = 0, i = 0;
 
 	ctl_overview_title(survey->to, "FEEDS");
 	if (has_lost(survey->threads, "windows_off_ms") && !tells_flows(survey)) {
@@ -264,8 +264,8 @@ void ctl_overview_survey_flows(const struct ctl_overview_survey *survey)
 			 floor(100 * low), ceil(100 * high), windows,
 			 tells_flows(survey) ? "; of what does:" : "");
 	ctl_overview_say(survey->to, line);
-	for (size_t i = 0; high >= CTL_OVERVIEW_LEAST && i < survey->functions->n_edges &&
-			   shown < rows_of(survey)->flows;
+	for (; high >= CTL_OVERVIEW_LEAST && i < survey->functions->n_edges &&
+	       shown < rows_of(survey)->flows;
 	     i++) {
 		const struct comm_report_edge *edge = comm_report_edge_at(survey->functions, i);
 
@@ -276,7 +276,7 @@ void ctl_overview_survey_flows(const struct ctl_overview_survey *survey)
 		ctl_overview_add(survey->to, share, line);
 		shown++;
 	}
-	say_within(survey);
+	say_within(survey, i);
 }
 
 void ctl_overview_survey_next(const struct ctl_overview_survey *survey, size_t falsely)

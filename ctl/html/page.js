@@ -1270,7 +1270,7 @@ function drawAccount() {
 		el('td', {class: 'num', text: part.stated ? percent(part.share) : 'not known'}),
 		el('td', {class: 'range', text: exact || (!part.stated && (part.object || main.view.blocks < 4)) ? '' : percents(part.low, part.high)}),
 		el('td', {class: 'name', text: PARTS[part.part]() + (!part.stated && part.object ? ': most of it is in one object, ' + part.object : '')})));
-	$('account-table').replaceChildren(el('table', {}, el('caption', {class: 'dim', text: 'Of ' + bytes(whole.read) + (whole.first_read ? ' read for the first time since written' : whole.fresh ? ' read of data that changes soon' : ' read in all; every read counts, a repeated one too')}),
+	$('account-table').replaceChildren(el('table', {}, el('caption', {class: 'dim', text: 'Of ' + bytes(whole.read) + (whole.first_read ? ' read for the first time since written' : whole.fresh ? ' read of data that changes within 1 s' : ' read in all; every read counts, a repeated one too')}),
 		el('thead', {}, el('tr', {}, el('th', {scope: 'col', text: 'share'}), el('th', {scope: 'col', text: 'interval'}), el('th', {scope: 'col', class: 'name', text: 'what'}))), el('tbody', {}, ...rows)));
 	$('losses').replaceChildren(main.loss.length || run.deleted_s ? el('table', {}, el('thead', {}, el('tr', {}, el('th', {scope: 'col', text: 'how many'}), el('th', {scope: 'col', class: 'name', text: 'what'}))),
 		el('tbody', {}, ...main.loss.map(loss => el('tr', {}, el('td', {text: count(loss.n)}), el('td', {text: loss.help || loss.cause}))),

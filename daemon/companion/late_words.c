@@ -23,8 +23,11 @@ void comm_late_words_offer(struct comm_late_words *late, uint64_t *random,
 {
 	unsigned int stratum = stratum_of(word->lag_ns);
 	unsigned int pool = late->next[stratum]++ % late->n_pools;
+	bool is_empty = true;
 
-	if (!late->since_ns[stratum])
+	for (unsigned int i = 0; i < late->n_pools; i++)
+		is_empty &= !(late->pool[stratum][i].stands_for > 0);
+	if (is_empty)
 		late->since_ns[stratum] = now_ns;
 	comm_word_pool_offer(&late->pool[stratum][pool], random, word);
 }
@@ -36,17 +39,18 @@ bool comm_late_words_draw(struct comm_late_words *late, double longest_ns, uint6
 	unsigned int stratum = 0;
 	double most_worth = 0, worth;
 
-	for (unsigned int i = 0; i < COMM_LATE_STRATA; i++)
-		for (unsigned int j = 0; j < late->n_pools; j++) {
-			struct comm_word_pool *pool = &late->pool[i][j];
+	for (unsigned int i = 0; i < COMM_LATE_STRATA; i++) {
+		double lag_ns = (double)comm_census_lag_ns[FIRST_LOOK + i];
 
-			worth = pool->stands_for / sqrt((double)comm_census_lag_ns[FIRST_LOOK + i]);
-			if (worth > most_worth && (double)pool->kept.lag_ns <= longest_ns) {
-				most = pool;
-				most_worth = worth;
-				stratum = i;
-			}
+		for (unsigned int j = 0; j < late->n_pools && lag_ns <= longest_ns; j++) {
+			worth = late->pool[i][j].stands_for / sqrt(lag_ns);
+			if (!(worth > most_worth))
+				continue;
+			most = &late->pool[i][j];
+			most_worth = worth;
+			stratum = i;
 		}
+	}
 	if (!most)
 		return false;
 	late->since_ns[stratum] = now_ns;

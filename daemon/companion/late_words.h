@@ -22,8 +22,8 @@ struct comm_late_words {
 	struct comm_word_pool pool[COMM_LATE_STRATA][COMM_LATE_POOLS];
 	unsigned int n_pools; /* 1 to COMM_LATE_POOLS */
 	unsigned int next[COMM_LATE_STRATA];
-	uint64_t since_ns
-		[COMM_LATE_STRATA]; /* of the last draw, or of the first offer; 0: there was none */
+	/* Of the last draw, or of the first offer since the stratum was empty. */
+	uint64_t since_ns[COMM_LATE_STRATA];
 };
 
 void comm_late_words_offer(struct comm_late_words *late, uint64_t *random,

@@ -394,7 +394,7 @@ int comm_peek_words(struct comm_peek *peek, const struct comm_peek_place *place,
 		ret += some;
 		n -= some;
 	}
-	return err;
+	return err == -EPERM || err == -EACCES ? err : 0;
 }
 
 int comm_peek_robust_list(struct comm_peek *peek, uint32_t tgid, uint32_t tid, uint64_t *ret)

@@ -32,8 +32,8 @@ ssize_t comm_peek_maps(struct comm_peek *peek, uint32_t tgid, char **text, size_
 ssize_t comm_peek_memory(struct comm_peek *peek, uint32_t tgid, uint64_t addr, void *buf,
 			 size_t bytes);
 /*
- * Words of eight bytes, n of them, those of a process together: of those that could not be read is_known is 0.  0, or an
- * error as above, of all: -EPERM, -EACCES or -EIO.
+ * Words of eight bytes, n of them, those of a process together: of those that could not be read is_known is 0.  0, or
+ * -EPERM or -EACCES: none may be read.
  */
 int comm_peek_words(struct comm_peek *peek, const struct comm_peek_place *place, size_t n,
 		    struct comm_peek_word *ret);

@@ -291,23 +291,25 @@ static int read_words_of(const struct comm_peek_place *place, size_t n, struct c
 	return 0;
 }
 
-/* Of a process that has ended no word is known.  An error: memory may not be read. */
+/* Of a process that has ended, or may not be read, no word is known.  An error: none may be read. */
 static int64_t read_words(const struct comm_peek_words_request *request)
 {
 	const struct comm_peek_place *place = request->place;
 	struct comm_peek_word *word = (struct comm_peek_word *)message.bytes;
 	size_t n = request->head.bytes;
-	int err;
+	bool is_any_read = false;
+	int err, denied = 0;
 
 	memset(word, 0, n * sizeof(*word));
 	for (size_t at = 0, end; at < n; at = end) {
 		for (end = at + 1; end < n && place[end].tgid == place[at].tgid; end++)
 			;
 		err = read_words_of(place + at, end - at, word + at);
+		is_any_read |= !err;
 		if (err == -EPERM || err == -EACCES)
-			return err;
+			denied = err;
 	}
-	return (int64_t)(n * sizeof(*word));
+	return denied && !is_any_read ? denied : (int64_t)(n * sizeof(*word));
 }
 
 static void serve(const struct comm_peek_words_request *request)

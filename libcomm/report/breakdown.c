@@ -190,6 +190,9 @@ static int windows_odds_sd(const struct comm_breakdown *breakdown, sqlite3 *db, 
 		const struct comm_id_sum *sum = &breakdown->readers.sum[i];
 		uint32_t key[4] = {0};
 
+		if (sum->id[1] != COMM_PART_OTHERS && sum->id[1] != COMM_PART_SELF &&
+		    sum->id[1] != COMM_PART_WITHIN)
+			continue;
 		code = comm_id_map_at(&function_of, sum->id[0], &key[0]);
 		if (!code)
 			code = comm_id_sums_at(&functions, key, &cell);

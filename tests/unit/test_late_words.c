@@ -123,6 +123,29 @@ static void test_too_long_for_now(void **state)
 	assert_true(comm_late_words_overdue(&late, now_ns, &drawn));
 	assert_true(drawn.addr < 10 && drawn.stands_for == 5);
 	assert_false(comm_late_words_overdue(&late, now_ns, &drawn));
+	/* The next one waits as long, whether the last were overdue or drawn. */
+	for (int i = 0; i < 2; i++) {
+		now_ns += 120 * 1000 * (uint64_t)MS;
+		offer(1, 300, 1);
+		now_ns += 59999 * (uint64_t)MS;
+		assert_false(comm_late_words_overdue(&late, now_ns, &drawn));
+		assert_true(draw(&drawn));
+	}
+}
+
+/* Which word is kept does not decide whether there is a draw: the slower of a stratum would be left out. */
+static void test_lags_of_a_stratum(void **state)
+{
+	struct comm_live_word drawn;
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		offer(0, 590, 1);
+		assert_true(comm_late_words_draw(&late, 300 * MS, now_ns, &drawn));
+		offer(0, 201, 1);
+		assert_false(comm_late_words_draw(&late, 299 * MS, now_ns, &drawn));
+		assert_true(draw(&drawn));
+	}
 }
 
 int main(void)
@@ -132,6 +155,7 @@ int main(void)
 		cmocka_unit_test_setup(test_pools, setup),
 		cmocka_unit_test_setup(test_lags_between_and_beyond, setup),
 		cmocka_unit_test_setup(test_too_long_for_now, setup),
+		cmocka_unit_test_setup(test_lags_of_a_stratum, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,7 +101,7 @@ static void test_strings(void **state)
 }
 
 /*
- * A window of 1.2 s would take 60 ms, and the shortest one 15 ms: words wait for it as long as words wait, and then their writer
+ * A window of 1.2 s would take 60 ms, and one of their lag 15 ms: words wait for it as long as words wait, and then their writer
  * is not known.  One of 200 ms takes 10 ms.
  */
 static void test_dear_windows(void **state)
@@ -143,7 +143,7 @@ static void test_long_windows_are_as_long_as_is_paid(void **state)
 	pass(80);
 	of_long = (struct comm_window_means){1, 12 * MS};
 	offer(WORD, 100 * MS, 1);
-	offer(WORD + 64, 200 * MS, 1);
+	offer(WORD + 64, 150 * MS, 1);
 	heard.n = 0;
 	pass(0);
 	assert_int_equal(stats_now().begun, 3);
