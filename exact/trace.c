@@ -328,12 +328,14 @@ static RARE void tell_mark(struct comm_trace *trace, uint64_t now_ns, uint64_t a
 		tell_object(trace, offset - objects, value);
 }
 
-/* A store into marks has its meaning in the view, too; but for whether reads count: that is a view's as long as it is. */
+/*
+ * A store into marks has its meaning in the view, too; but for whether reads count: that is a view's as long as it is.
+ * The caller takes the actors anew.
+ */
 static INLINE void take_mark(struct comm_trace *trace, struct view *v, uint64_t addr,
 			     uint64_t value)
 {
 	tell_mark(trace, now_of(v), addr, value);
-	take_actors(trace, v);
 	if (v->frame_ns != trace->frame_ns)
 		v->since_ns++;
 	v->frame_ns = trace->frame_ns;
@@ -520,7 +522,9 @@ static INLINE uint32_t work_off(struct comm_trace *trace, struct view *v,
 			v->accesses--;
 			access++;
 			take_mark(trace, v, addr, base);
+			/* Which may move the actors. */
 			actor = unusual_actor(trace, segment);
+			take_actors(trace, v);
 			if (UNLIKELY(v->counting != trace->counting)) {
 				to = access + 1 - segment->access;
 				v->accesses += to - from;

@@ -52,7 +52,7 @@ static struct comm_trace *make_marked(void)
 }
 
 /* A store of which the value is told, with an access of eight bytes of DATA before and behind it in one segment. */
-static void run_told(struct comm_trace *trace, uint64_t addr, uint64_t value, uint8_t kind,
+static void put_told(struct comm_trace *trace, uint64_t addr, uint64_t value, uint8_t kind,
 		     uint32_t site)
 {
 	static struct comm_tool_segment *segment;
@@ -67,6 +67,12 @@ static void run_told(struct comm_trace *trace, uint64_t addr, uint64_t value, ui
 	segment->access[3] =
 		(struct comm_trace_access){.offset = 8, .size_bytes = 8, .base = 1, .kind = kind};
 	run_segment(trace, segment, bases);
+}
+
+static void run_told(struct comm_trace *trace, uint64_t addr, uint64_t value, uint8_t kind,
+		     uint32_t site)
+{
+	put_told(trace, addr, value, kind, site);
 	comm_trace_flush(trace);
 }
 
@@ -113,6 +119,29 @@ static void test_regions(void **state)
 	comm_trace_run_thread(trace, 0);
 	tell(trace, DEPTH_AT, 0);
 	assert_int_equal(writer_of(trace, 1).region, 0);
+	deinit(trace);
+}
+
+/* A site that is met first behind the end of a mark may be one for which the actors have no room; others follow. */
+static void test_new_site(void **state)
+{
+	struct comm_trace *trace = make_marked();
+	struct comm_tool_segment *next = make_segment(WRITER, 1, 1);
+	const uint64_t base = DATA + 16;
+
+	(void)state;
+	tell(trace, name_at(0), 2);
+	tell(trace, DEPTH_AT, 1);
+	put_told(trace, DEPTH_AT, 0, COMM_TRACE_WRITE, 5000);
+	next->access[0] =
+		(struct comm_trace_access){.size_bytes = 8, .base = 1, .kind = COMM_TRACE_WRITE};
+	run_segment(trace, next, &base);
+	comm_trace_flush(trace);
+	assert_int_equal(writer_of(trace, 0).region, 2);
+	assert_int_equal(writer_of(trace, 1).region, 0);
+	assert_int_equal(writer_of(trace, 1).site, 5000);
+	assert_int_equal(writer_of(trace, 2).site, WRITER);
+	free(next);
 	deinit(trace);
 }
 
@@ -312,10 +341,11 @@ static void test_fork(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_regions), cmocka_unit_test(test_depth),
-		cmocka_unit_test(test_calls),	cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_stop),	cmocka_unit_test(test_frames),
-		cmocka_unit_test(test_objects), cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_regions), cmocka_unit_test(test_new_site),
+		cmocka_unit_test(test_depth),	cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_paths),	cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_frames),	cmocka_unit_test(test_objects),
+		cmocka_unit_test(test_fork),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
