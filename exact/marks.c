@@ -26,11 +26,14 @@ uint32_t comm_marks_region(struct comm_tool_marks *marks, uint32_t n, uint32_t b
 	uint32_t region = base;
 
 	for (uint32_t i = n; i < marks->depth; i++) {
-		if (i >= marks->n_regions) {
-			marks->region[i] = region_of(region, marks->name[i]);
-			marks->n_regions = i + 1;
+		if (i < marks->n_regions) {
+			region = marks->region[i];
+			continue;
 		}
-		region = marks->region[i];
+		region = region_of(region, marks->name[i]);
+		/* Those of outer marks may be of older names: then this one is not kept either. */
+		if (i == marks->n_regions)
+			marks->region[marks->n_regions++] = region;
 	}
 	return region;
 }

@@ -206,6 +206,35 @@ static void test_calls(void **state)
 	deinit(trace);
 }
 
+/* A call may end marks that are around it, and begin others in their place. */
+static void test_outer_marks(void **state)
+{
+	struct comm_trace *trace = make_marked();
+
+	(void)state;
+	trace->begin_call = begin_call;
+	tell(trace, name_at(0), 2);
+	tell(trace, DEPTH_AT, 1);
+	tell(trace, name_at(1), 3);
+	tell(trace, DEPTH_AT, 2);
+	run_call(trace, 0x7000, COMM_TRACE_ENTER);
+	tell(trace, DEPTH_AT, 0);
+	tell(trace, name_at(0), 4);
+	tell(trace, DEPTH_AT, 1);
+	tell(trace, name_at(1), 6);
+	tell(trace, DEPTH_AT, 2);
+	tell(trace, name_at(2), 7);
+	tell(trace, DEPTH_AT, 3);
+	assert_int_equal(writer_of(trace, 1).region, 2357);
+	tell(trace, DEPTH_AT, 2);
+	run_call(trace, 0x7008, COMM_TRACE_LEAVE);
+	tell(trace, DATA, 0);
+	assert_int_equal(writer_of(trace, 1).region, 46);
+	tell(trace, DEPTH_AT, 1);
+	assert_int_equal(writer_of(trace, 1).region, 4);
+	deinit(trace);
+}
+
 /* Where calls are paths, code is in one and in a region as well. */
 static void test_paths(void **state)
 {
@@ -341,11 +370,11 @@ static void test_fork(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_regions), cmocka_unit_test(test_new_site),
-		cmocka_unit_test(test_depth),	cmocka_unit_test(test_calls),
-		cmocka_unit_test(test_paths),	cmocka_unit_test(test_stop),
-		cmocka_unit_test(test_frames),	cmocka_unit_test(test_objects),
-		cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_regions),	    cmocka_unit_test(test_new_site),
+		cmocka_unit_test(test_depth),	    cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_outer_marks), cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_stop),	    cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_objects),	    cmocka_unit_test(test_fork),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
