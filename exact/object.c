@@ -258,11 +258,11 @@ void comm_object_allocated(ThreadId tid, Addr block, SizeT size_bytes, Addr call
 	__atomic_fetch_add(&object->blocks, 1, __ATOMIC_RELAXED);
 }
 
-/* The object that the piece was part of before. */
+/* What has a name, as which object, and the object that it was part of before. */
 static struct named_piece {
 	Addr start;
 	SizeT bytes; /* 0: it has no name */
-	UInt object;
+	UInt object, before;
 } named[COMM_MARKS_OBJECTS];
 
 void comm_object_named(uint32_t i, const struct comm_marks_object *piece)
@@ -270,16 +270,17 @@ void comm_object_named(uint32_t i, const struct comm_marks_object *piece)
 	struct named_piece *of = &named[i];
 	HChar name[COMM_REGION_BYTES];
 
+	/* What was allocated or mapped there since is another object already. */
 	if (of->bytes)
-		comm_shadow_set_object(shadow, of->start, of->bytes, of->object);
+		comm_shadow_replace_object(shadow, of->start, of->bytes, of->object, of->before);
 	of->bytes = 0;
 	if (!piece->bytes || !comm_image_is_readable(piece->start, piece->bytes) ||
 	    !comm_region_read_name(piece->name, name))
 		return;
 	*of = (struct named_piece){
-		piece->start, piece->bytes,
+		piece->start, piece->bytes, add(KIND_MARKED, name, "", 0, 0),
 		comm_shadow_object(shadow, comm_shadow_chunk(shadow, piece->start), piece->start)};
-	comm_shadow_set_object(shadow, of->start, of->bytes, add(KIND_MARKED, name, "", 0, 0));
+	comm_shadow_set_object(shadow, of->start, of->bytes, of->object);
 }
 
 void comm_object_unmapped(Addr start, SizeT bytes)

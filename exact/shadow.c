@@ -408,6 +408,54 @@ void comm_shadow_set_object(struct comm_shadow *shadow, uint64_t addr, uint64_t 
 	}
 }
 
+static void replace_words(struct comm_shadow *shadow, uint64_t addr, uint64_t end, uint32_t from,
+			  uint32_t to)
+{
+	uint64_t at, stop;
+
+	for (; addr < end; addr = stop) {
+		uint8_t *chunk = chunk_if_any(shadow, addr);
+
+		stop = (addr | IN_CHUNK) + 1;
+		stop = stop < end ? stop : end;
+		for (at = addr & ~7ull; chunk && at < stop; at += 8) {
+			uint32_t *slot = (uint32_t *)(chunk + shadow->object_offset) +
+					 ((at & IN_CHUNK) >> 3);
+
+			if (*slot == from)
+				*slot = to;
+		}
+	}
+}
+
+static void replace_page(struct comm_shadow *shadow, uint64_t addr, uint32_t from, uint32_t to)
+{
+	uint8_t *chunk = chunk_if_any(shadow, addr);
+	uint32_t *page;
+
+	if (!chunk)
+		return;
+	page = (uint32_t *)(chunk + shadow->page_offset) + ((addr & IN_CHUNK) >> 12);
+	if (*page == from)
+		*page = to;
+}
+
+void comm_shadow_replace_object(struct comm_shadow *shadow, uint64_t addr, uint64_t len_bytes,
+				uint32_t from, uint32_t to)
+{
+	uint64_t end = addr + len_bytes;
+	uint64_t first = (addr + PAGE - 1) & ~(PAGE - 1ull), last = end & ~(PAGE - 1ull);
+
+	if (len_bytes < BIG_OBJECT_BYTES) {
+		replace_words(shadow, addr, end, from, to);
+		return;
+	}
+	replace_words(shadow, addr, first, from, to);
+	replace_words(shadow, last, end, from, to);
+	for (; first < last; first += PAGE)
+		replace_page(shadow, first, from, to);
+}
+
 void comm_shadow_set_page(struct comm_shadow *shadow, uint64_t addr, uint32_t object)
 {
 	uint8_t *chunk = comm_shadow_chunk(shadow, addr);

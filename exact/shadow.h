@@ -134,6 +134,9 @@ static inline uint32_t comm_shadow_object(const struct comm_shadow *shadow, cons
 
 void comm_shadow_set_object(struct comm_shadow *shadow, uint64_t addr, uint64_t len_bytes,
 			    uint32_t object);
+/* Where the object that was set for this range is still there, another one is. */
+void comm_shadow_replace_object(struct comm_shadow *shadow, uint64_t addr, uint64_t len_bytes,
+				uint32_t from, uint32_t to);
 void comm_shadow_set_page(struct comm_shadow *shadow, uint64_t addr, uint32_t object);
 
 /* What backing.h wants: pages of the target's memory show a page of the backing, or have a copy of it. */

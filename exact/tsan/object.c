@@ -135,6 +135,22 @@ static void set(uint64_t addr, size_t len_bytes, uint32_t id)
 		MADV_DONTNEED);
 }
 
+/* Where the object that was set for this range is still there, another one is.  Pages' may stand at eight bytes, too. */
+static void replace(uint64_t addr, size_t len_bytes, uint32_t old, uint32_t id)
+{
+	uint16_t *word = comm_object_at(addr), *last = comm_object_at(addr + len_bytes - 1);
+	uint64_t to = (addr + len_bytes) & -(uint64_t)UNIT_BYTES, at;
+
+	for (; word <= last; word++)
+		if (*word == old)
+			*word = id;
+	if (len_bytes < LARGE_BYTES)
+		return;
+	for (at = (addr + UNIT_BYTES - 1) & -(uint64_t)UNIT_BYTES; at < to; at += PAGE_BYTES)
+		if (*page_of(at) == old)
+			*page_of(at) = id;
+}
+
 void comm_object_allocated(uint64_t addr, size_t len_bytes, uint64_t pc)
 {
 	struct comm_exact_object *object;
@@ -229,16 +245,17 @@ static uint32_t marked_object(const char *name)
 	return id;
 }
 
-/* What was named, and the object it was of before. */
+/* What was named, as which object, and the one it was of before. */
 static struct named {
 	uint64_t start; /* 0: free */
 	size_t len_bytes;
-	uint32_t id;
+	uint32_t id, before;
 } named[NAMED];
 
 static void name_no_more(struct named *of)
 {
-	set(of->start, of->len_bytes, of->id);
+	/* What was allocated or mapped there since is another object already. */
+	replace(of->start, of->len_bytes, of->id, of->before);
 	__atomic_store_n(&of->start, 0, __ATOMIC_RELEASE);
 }
 
@@ -257,8 +274,9 @@ void comm_exact_name(const void *start, uint64_t bytes, const char *name)
 						 __ATOMIC_RELAXED))
 			continue;
 		named[i].len_bytes = bytes;
-		named[i].id = comm_object_of(addr);
-		set(addr, bytes, marked_object(name));
+		named[i].id = marked_object(name);
+		named[i].before = comm_object_of(addr);
+		set(addr, bytes, named[i].id);
 		return;
 	}
 }

@@ -13,7 +13,7 @@
 
 enum { WORDS = 1000 };
 
-#define ALONE __attribute__((noinline, noclone))
+#define ALONE __attribute__((noipa))
 
 static uint64_t words[WORDS];
 
@@ -63,6 +63,36 @@ static void named(void)
 	free(block);
 }
 
+static ALONE void fill(volatile uint64_t *word)
+{
+	for (int i = 0; i < WORDS; i++)
+		word[i] = i;
+}
+
+static ALONE void read_anew(volatile uint64_t *word)
+{
+	for (int i = 0; i < WORDS; i++)
+		(void)word[i];
+}
+
+/* Memory that is another block by the time that it loses the name. */
+static int named_anew(void)
+{
+	uint64_t *block = malloc(WORDS * sizeof(*block)), *other;
+	const uintptr_t was = (uintptr_t)block;
+
+	COMM_OBJECT(block, WORDS * sizeof(*block), "gone");
+	free(block);
+	other = malloc(WORDS * sizeof(*other));
+	COMM_OBJECT((void *)was, 0, NULL);
+	fill(other);
+	read_anew(other);
+	if ((uintptr_t)other != was)
+		return 1;
+	free(other);
+	return 0;
+}
+
 int main(void)
 {
 	pthread_t thread;
@@ -85,6 +115,8 @@ int main(void)
 	hidden(words);
 	COMM_START();
 	named();
+	if (named_anew())
+		return 1;
 	COMM_STOP();
 	produce(large);
 	return 0;

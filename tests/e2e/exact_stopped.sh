@@ -9,6 +9,7 @@ read_by() { # FUNCTION
   jq --arg by "$1" '(.nodes | map({(.id | tostring): .name}) | add) as $n |
     [.edges[] | select($n[.from | tostring] == "produce" and $n[.to | tostring] == $by) | .bytes] | add // 0' "$dir/x.json"
 }
+line=$(grep -n 'other = malloc' tests/e2e/exact_stopped.c | cut -d: -f1)
 object() { # FILTER BYTES
   jq -e '[.nodes[] | select('"$1"') | .read_bytes] == ['"$2"']' "$dir/o.json"
 }
@@ -25,7 +26,8 @@ counted() {
     jq -e '[.totals[] | select(.name == "produce") | .wrote_bytes] == ['$((2 * 1000 * 8))']' "$dir/t.json"
   "$commctl" report --json --by-object --self --min-share 0 --top 0 --store "$dir/x.db" >"$dir/o.json"
   check "$1: memory that has a name" object '.object_kind == "marked" and .name == "a/head"' $((100 * 8))
-  check "$1: the rest of the block, and what has no name any more" object '.object_kind == "heap" and (.name | startswith("exact_stopped.c"))' $((950 * 8))
+  check "$1: the rest of the block, and what has no name any more" object '.object_kind == "heap" and (.name | startswith("exact_stopped.c") and (startswith("exact_stopped.c:'$line' ") | not))' $((950 * 8))
+  check "$1: what is another block when its memory loses the name" object '.object_kind == "heap" and (.name | startswith("exact_stopped.c:'$line' "))' $((1000 * 8))
   check "$1: a large one" object '.object_kind == "marked" and .name == "large"' $((1000 * 8))
 }
 counted "by itself" "$dir/stopped"

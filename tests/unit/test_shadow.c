@@ -338,6 +338,40 @@ static void test_big_objects(void **state)
 	comm_shadow_deinit(&shadow);
 }
 
+/* Also where it was entered by the page: what came to lie there since stays, and what was unmapped is unknown. */
+static void test_replaced_object(void **state)
+{
+	const uint64_t start = (uint64_t)COMM_SHADOW_CHUNK_BYTES - 70008, end = start + 150000;
+	struct comm_shadow shadow;
+
+	(void)state;
+	for (uint64_t bytes = 8000; bytes <= end - start; bytes += end - start - 8000) {
+		const uint64_t last = start + bytes - 8;
+
+		comm_shadow_init(&shadow, 8);
+		comm_shadow_set_object(&shadow, start - 8, bytes + 16, 5);
+		comm_shadow_set_object(&shadow, start, bytes, 7);
+		comm_shadow_set_object(&shadow, start + 16, 24, 9);
+		comm_shadow_clear(&shadow, (start + 4096) & ~4095ull, 4096);
+		comm_shadow_set_object(&shadow, last, 8, 9);
+		comm_shadow_replace_object(&shadow, start, bytes, 7, 5);
+		for (uint64_t addr = start; addr < (start | 4095); addr += 8)
+			assert_int_equal(object_at(&shadow, addr),
+					 addr >= start + 16 && addr < start + 40 ? 9 : 5);
+		assert_int_equal(object_at(&shadow, start + 4096), 0);
+		assert_int_equal(object_at(&shadow, last - 8), 5);
+		assert_int_equal(object_at(&shadow, last), 9);
+		assert_int_equal(object_at(&shadow, last + 8), 5);
+		comm_shadow_deinit(&shadow);
+	}
+	/* Memory that nobody has met is none of it. */
+	comm_shadow_init(&shadow, 8);
+	comm_shadow_replace_object(&shadow, start, end - start, 7, 5);
+	assert_int_equal(shadow.n_chunks, 0);
+	assert_int_equal(object_at(&shadow, start), 0);
+	comm_shadow_deinit(&shadow);
+}
+
 static void test_clear_and_move(void **state)
 {
 	const uint64_t big = (uint64_t)COMM_SHADOW_CHUNK_BYTES * 3;
@@ -610,10 +644,11 @@ int main(void)
 		cmocka_unit_test(test_byte),	       cmocka_unit_test(test_eight),
 		cmocka_unit_test(test_line),	       cmocka_unit_test(test_page),
 		cmocka_unit_test(test_many_readers),   cmocka_unit_test(test_objects),
-		cmocka_unit_test(test_clear_and_move), cmocka_unit_test(test_big_objects),
-		cmocka_unit_test(test_ages),	       cmocka_unit_test(test_calls),
-		cmocka_unit_test(test_many_regions),   cmocka_unit_test(test_fault),
-		cmocka_unit_test(test_many_cells),     cmocka_unit_test(test_two_places),
+		cmocka_unit_test(test_clear_and_move), cmocka_unit_test(test_replaced_object),
+		cmocka_unit_test(test_big_objects),    cmocka_unit_test(test_ages),
+		cmocka_unit_test(test_calls),	       cmocka_unit_test(test_many_regions),
+		cmocka_unit_test(test_fault),	       cmocka_unit_test(test_many_cells),
+		cmocka_unit_test(test_two_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
