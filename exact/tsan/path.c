@@ -11,9 +11,9 @@ enum {
 
 /* Numbers of pairs, from a first one on; a number that two threads wanted at once for one pair may be nobody's. */
 struct numbers {
-	uint32_t n;
-	uint64_t pair[COMM_EXACT_PATHS_MAX];
-	uint32_t slot[SLOTS]; /* by hash, 0: free */
+	uint32_t n;			     /* all less than that have their pair */
+	uint64_t pair[COMM_EXACT_PATHS_MAX]; /* 0: free */
+	uint32_t slot[SLOTS];		     /* by hash, 0: free */
 };
 
 static struct {
@@ -28,17 +28,27 @@ void comm_exact_paths_init(void)
 	all->place.pair[COMM_EXACT_REGION_OTHER] = COMM_EXACT_REGION_OTHER;
 }
 
+/*
+ * The pair first, and then the count: whoever writes the result may look in between.  The count is raised by whoever
+ * finds it behind, as a signal may hold up the thread that wrote the pair.
+ */
 static uint32_t new_number(struct numbers *of, uint64_t pair)
 {
-	uint32_t n;
+	uint32_t n = __atomic_load_n(&of->n, __ATOMIC_ACQUIRE);
 
-	if (__atomic_load_n(&of->n, __ATOMIC_RELAXED) >= COMM_EXACT_PATHS_MAX)
-		return 0;
-	n = __atomic_fetch_add(&of->n, 1, __ATOMIC_RELAXED);
-	if (n >= COMM_EXACT_PATHS_MAX)
-		return 0;
-	of->pair[n] = pair;
-	return n;
+	while (n < COMM_EXACT_PATHS_MAX) {
+		uint32_t behind = n;
+		uint64_t free = 0;
+		const int is_mine = __atomic_compare_exchange_n(&of->pair[n], &free, pair, 0,
+								__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+
+		__atomic_compare_exchange_n(&of->n, &behind, n + 1, 0, __ATOMIC_ACQ_REL,
+					    __ATOMIC_ACQUIRE);
+		if (is_mine)
+			return n;
+		n = __atomic_load_n(&of->n, __ATOMIC_ACQUIRE);
+	}
+	return 0;
 }
 
 /* 0: there are too many. */
@@ -66,24 +76,20 @@ static uint32_t number(struct numbers *of, uint64_t pair)
 
 uint32_t comm_exact_path_within(uint32_t parent, uint32_t function)
 {
-	return number(&all->path, (uint64_t)parent << 32 | function);
-}
-
-static uint32_t count(const struct numbers *of)
-{
-	uint32_t n = __atomic_load_n(&of->n, __ATOMIC_ACQUIRE);
-
-	return n < COMM_EXACT_PATHS_MAX ? n : COMM_EXACT_PATHS_MAX;
+	/* No pair is 0. */
+	return number(&all->path, (uint64_t)parent << 32 | (function + 1));
 }
 
 uint32_t comm_exact_path_count(void)
 {
-	return all ? count(&all->path) : 0;
+	return all ? __atomic_load_n(&all->path.n, __ATOMIC_ACQUIRE) : 0;
 }
 
 struct comm_exact_path comm_exact_path_get(uint32_t path)
 {
-	return (struct comm_exact_path){all->path.pair[path] >> 32, all->path.pair[path]};
+	const uint64_t pair = all->path.pair[path];
+
+	return (struct comm_exact_path){pair >> 32, pair ? (uint32_t)pair - 1 : 0};
 }
 
 uint32_t comm_exact_place(struct comm_exact_place of)
