@@ -61,6 +61,7 @@ enum comm_exact_kind {
 	COMM_EXACT_PATHS,	 /* ids count up over all records, from 0 */
 	COMM_EXACT_CALLED,
 	COMM_EXACT_ENTRY,
+	COMM_EXACT_UNCUT, /* a uint64_t: CLOCK_MONOTONIC from which on slices took too much memory: the last one takes the rest */
 };
 
 /*

@@ -515,6 +515,17 @@ static void say_calls(const struct exact *exact)
 			run->n_calls, wanted, run->n_later_calls);
 }
 
+static void say_slices(const struct exact *exact)
+{
+	const struct comm_exact_run *run = comm_exact_run(exact->result);
+
+	if (run->uncut_ns > run->start_ns)
+		fprintf(stderr,
+			"commd: slices took too much memory: all after the first %.1f s is one of "
+			"them; take longer ones\n",
+			(double)(run->uncut_ns - run->start_ns) / 1e9);
+}
+
 /* Returns commd's exit status. */
 static int import(struct exact *exact, const char *how)
 {
@@ -537,6 +548,7 @@ static int import(struct exact *exact, const char *how)
 		fprintf(stderr, "commd: the command failed to execute another program; what it did "
 				"after that is left out\n");
 	say_calls(exact);
+	say_slices(exact);
 	if (!options->quiet)
 		fprintf(stderr, "%.1f s (%s), %.4g bytes read, all counted%s; run %lld in %s\n",
 			(double)(end_ns - run->start_ns) / 1e9, how, counted_bytes(exact),

@@ -249,16 +249,22 @@ static void put_slice(uint32_t index, const struct comm_exact_slice *slice)
 	}
 }
 
-static void put_slices(uint64_t now_ns)
+/* Returns when the last one has ended. */
+static uint64_t put_slices(void)
 {
-	uint64_t n, i;
-	int err = comm_exact_slices_take(now_ns, &n);
+	struct comm_exact_slices slices;
+	int err = comm_exact_slices_take(&slices);
+	uint64_t i;
 
-	for (i = 0; i < n && !err; i++)
+	for (i = 0; i < slices.n && !err; i++)
 		put_slice(i, comm_exact_slice_at(i));
 	comm_exact_slices_give_back();
+	if (slices.uncut_ns)
+		put_record(COMM_EXACT_UNCUT, &slices.uncut_ns, sizeof(slices.uncut_ns), NULL, 0,
+			   NULL, 0);
 	if (err)
 		out.err = -err;
+	return slices.end_ns;
 }
 
 static void put_actors(void)
@@ -539,14 +545,13 @@ static void put_calls(void)
 
 static void put_all(void)
 {
-	const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	struct comm_exact_header header = {.version = COMM_EXACT_VERSION,
 					   .header_bytes = sizeof(header),
 					   .granularity_bytes = comm_shadow_mask + 1,
 					   .pid = getpid(),
 					   .start_ns = result.start_ns,
 					   .start_unix_ns = result.start_unix_ns};
-	struct comm_exact_file_end end = {.wall_ns = now_ns - result.start_ns};
+	struct comm_exact_file_end end = {0};
 	const uint64_t frames = comm_exact_frames;
 	static const char magic[] = COMM_EXACT_MAGIC;
 	size_t i;
@@ -557,7 +562,7 @@ static void put_all(void)
 	put_command();
 	put_maps();
 	put_link();
-	put_slices(now_ns);
+	end.wall_ns = put_slices() - result.start_ns;
 	put_actors();
 	number_regions();
 	result.n_paths = comm_exact_path_count();

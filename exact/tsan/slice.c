@@ -13,7 +13,10 @@
 
 #include "thread.h"
 
-enum { FIRST_ITEMS = 1 << 12 };
+enum {
+	FIRST_ITEMS = 1 << 12,
+	SHARES_MAX = 1 << 22, /* 160 MiB of them: then slices are no longer cut */
+};
 
 /* Grows at the end alone. */
 struct list {
@@ -33,8 +36,8 @@ static struct {
 	struct list slices, shares;
 	struct told *told; /* by hash */
 	uint64_t n_told, mask;
-	uint64_t start_ns, length_ns;
-	int busy, failed;
+	uint64_t start_ns, length_ns, uncut_ns;
+	int busy;
 } all;
 
 /* By number, here and below: the names are interposed (mapping.c, libc.c). */
@@ -161,27 +164,42 @@ static int take_edges(void)
 	return 1;
 }
 
-/* One without a share is none. */
-static int add_slice(uint64_t now_ns)
+static uint64_t clock_ns(void)
 {
-	uint64_t first = all.shares.n;
-	struct comm_exact_slice *slice;
+	struct timespec now;
 
-	if (!take_edges())
-		return 0;
-	if (all.shares.n == first)
-		return 1;
-	slice = add(&all.slices, sizeof(*slice));
-	if (slice)
-		*slice = (struct comm_exact_slice){all.start_ns, now_ns, first,
-						   all.shares.n - first};
-	return slice != NULL;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
-static void end_slice(uint64_t now_ns)
+/*
+ * One without a share is none.  The time is that of the turn: the slice before may have ended while this one waited
+ * for it.  0: memory is out; what is not taken now is left for the next slice.
+ */
+static int end_slice(void)
 {
-	all.failed = all.failed || !add_slice(now_ns);
-	all.start_ns = now_ns;
+	const uint64_t first = all.shares.n, now_ns = clock_ns();
+	struct comm_exact_slice *slice = add(&all.slices, sizeof(*slice));
+	int is_all;
+
+	if (!slice)
+		return 0;
+	is_all = take_edges();
+	*slice = (struct comm_exact_slice){all.start_ns, now_ns, first, all.shares.n - first};
+	if (!slice->n)
+		all.slices.n--;
+	if (slice->n || is_all)
+		all.start_ns = now_ns;
+	return is_all;
+}
+
+/* 0: the rest of the run is the last slice. */
+static int cut_slice(void)
+{
+	if (end_slice() && all.shares.n < SHARES_MAX)
+		return 1;
+	all.uncut_ns = all.start_ns;
+	return 0;
 }
 
 /* Whoever writes the result may be a signal handler: it waits for the library's thread, which takes no signals. */
@@ -194,24 +212,23 @@ static void take_turn(void)
 static uint64_t wait_until(uint64_t ns)
 {
 	const struct timespec until = {ns / 1000000000, ns % 1000000000};
-	struct timespec now;
 
 	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ull + now.tv_nsec;
+	return clock_ns();
 }
 
 static void *cut(void *unused)
 {
 	uint64_t next_ns = all.start_ns + all.length_ns;
+	int goes_on = 1;
 
 	(void)unused;
 	prctl(PR_SET_NAME, "comm-exact");
-	for (;;) {
+	while (goes_on) {
 		uint64_t now_ns = wait_until(next_ns);
 
 		take_turn();
-		end_slice(now_ns);
+		goes_on = cut_slice();
 		comm_exact_slices_give_back();
 		/* Slices stay multiples of their length: what came too late is not made up for. */
 		while (next_ns <= now_ns)
@@ -239,18 +256,19 @@ void comm_exact_slices_begin(uint64_t start_ns, uint64_t length_ns)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-int comm_exact_slices_take(uint64_t now_ns, uint64_t *ret_n)
+int comm_exact_slices_take(struct comm_exact_slices *ret)
 {
 	const uint64_t start_ns = all.start_ns;
+	int is_all;
 
 	take_turn();
 	if (!all.length_ns)
 		all.slices.n = all.shares.n = 0;
-	end_slice(now_ns);
+	is_all = end_slice();
+	*ret = (struct comm_exact_slices){all.slices.n, all.start_ns, all.uncut_ns};
 	if (!all.length_ns)
 		all.start_ns = start_ns;
-	*ret_n = all.slices.n;
-	return all.failed ? -ENOMEM : 0;
+	return is_all ? 0 : -ENOMEM;
 }
 
 void comm_exact_slices_give_back(void)

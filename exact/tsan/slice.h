@@ -24,13 +24,17 @@ struct comm_exact_share {
 	uint32_t thread; /* slot */
 };
 
+struct comm_exact_slices {
+	uint64_t n;	 /* those without a share left out */
+	uint64_t end_ns; /* CLOCK_MONOTONIC, of the last */
+	uint64_t
+		uncut_ns; /* from there on they took too much memory: the rest is one; 0: nowhere */
+};
+
 /* length_ns 0: the run is one slice, up to when it is asked for. */
 void comm_exact_slices_begin(uint64_t start_ns, uint64_t length_ns);
-/*
- * Ends the slice at hand; slices stay as they are until they are given back.  0 or -ENOMEM; *ret_n: how many there are,
- * those without a share left out.
- */
-int comm_exact_slices_take(uint64_t now_ns, uint64_t *ret_n);
+/* Ends the slice at hand; slices stay as they are until they are given back.  0 or -ENOMEM. */
+int comm_exact_slices_take(struct comm_exact_slices *ret);
 void comm_exact_slices_give_back(void);
 
 const struct comm_exact_slice *comm_exact_slice_at(uint64_t i);

@@ -14,7 +14,7 @@
 #include "text.h"
 
 enum {
-	KINDS = COMM_EXACT_ENTRY + 1,
+	KINDS = COMM_EXACT_UNCUT + 1,
 };
 
 #define MAX_FILE_BYTES ((uint64_t)4 << 30)
@@ -81,6 +81,7 @@ static const size_t fixed_bytes[KINDS] = {
 	[COMM_EXACT_CALLS] = sizeof(struct comm_exact_file_calls),
 	[COMM_EXACT_ENTRY] = sizeof(struct comm_exact_file_entry),
 	[COMM_EXACT_LINK] = sizeof(struct comm_exact_file_link),
+	[COMM_EXACT_UNCUT] = sizeof(uint64_t),
 };
 
 static int survey_record(struct input *in, const struct result_record *r)
@@ -535,6 +536,9 @@ static int load(struct comm_exact *exact, const struct input *in)
 			break;
 		case COMM_EXACT_CLOCK:
 			memcpy(&exact->run.clock_ns, r.payload, sizeof(exact->run.clock_ns));
+			break;
+		case COMM_EXACT_UNCUT:
+			memcpy(&exact->run.uncut_ns, r.payload, sizeof(exact->run.uncut_ns));
 			break;
 		case COMM_EXACT_CALLS:
 			memcpy(&calls, r.payload, sizeof(calls));

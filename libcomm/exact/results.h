@@ -32,6 +32,8 @@ struct comm_exact_run {
 	uint64_t start_ns, start_unix_ns; /* CLOCK_MONOTONIC, CLOCK_REALTIME */
 	uint64_t wall_ns;
 	uint64_t clock_ns; /* as long was the run by the clock of ages; 0: there are none */
+	uint64_t
+		uncut_ns; /* CLOCK_MONOTONIC from which on the last slice takes the rest, for want of memory; 0: all were cut */
 	uint64_t accesses, instructions;
 	uint64_t n_frames; /* that began */
 	uint64_t n_calls,
