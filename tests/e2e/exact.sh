@@ -164,7 +164,7 @@ check "a slice for each phase that the program marks" [ "$("$commctl" list --jso
 "$commd" -q --source exact --store "$dir/a.db" -- "$O/tests/exact/target" ages >"$dir/log" 2>&1
 "$commctl" report --json --fresh --by-function --self --min-share 0 --top 0 --store "$dir/a.db" >"$dir/a.json"
 check "who feeds whom with fresh data is counted" json "$dir/a.json" '(.nodes | map({(.id): .name}) | add) as $n |
-  [.edges[] | select($n[.from] == "produce" and $n[.to] == "consume")] | length == 1 and (.[0] | .bytes == 24576 and .low == 24576 and .high == 24576 and .resolved)'
+  [.edges[] | select($n[.from] == "produce" and $n[.to] == "consume")] | length == 1 and (.[0] | .bytes == 16384 and .low == 16384 and .high == 16384 and .resolved)'
 check "how fresh it is, too" json "$dir/a.json" '(.nodes[] | select(.name == "consume").id) as $id | .census[] | select(.node == $id) |
   [.fresh[].share * 12 | round] == [4, 8, 12] and .reads >= 24576 and .reads < 24700'
 "$commctl" report -v --store "$dir/a.db" >"$dir/text"
