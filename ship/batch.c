@@ -53,7 +53,8 @@ static const char flow_sql[] =
 	" LEFT JOIN context rc ON rc.id = e.dst_context LEFT JOIN site rs ON rs.id = rc.site"
 	" LEFT JOIN function rf ON rf.id = rs.function"
 	" WHERE e.run = ?1 AND e.slice = ?2 AND e.src_thread <> e.dst_thread AND e.bytes > 0"
-	" GROUP BY w.name, wf.id, r.name, rf.id, o.kind, o.name, o.module, o.build_id";
+	" GROUP BY w.name, wf.id, r.name, rf.id, o.kind, o.name, o.module, o.build_id"
+	" ORDER BY w.name, wf.id, r.name, rf.id, o.kind, o.name, o.module, o.build_id";
 
 static const char loss_sql[] =
 	"SELECT cause, n FROM loss WHERE run = ?1 AND slice = ?2 ORDER BY cause";
@@ -290,9 +291,9 @@ static const struct comm_slices_one *choose(const struct comm_slices *slices, ui
 	return NULL;
 }
 
-/* from_ns: CLOCK_MONOTONIC, as the slices' times. */
-static int next_of(struct comm_reader *reader, const struct comm_run *run, uint64_t from_ns,
-		   struct ship_batch *batch)
+/* mark_ns, from_ns: CLOCK_MONOTONIC, as the slices' times. */
+static int next_of(struct comm_reader *reader, const struct comm_run *run, uint64_t mark_ns,
+		   uint64_t from_ns, struct ship_batch *batch)
 {
 	const struct comm_slices_one *slice = NULL;
 	struct comm_slices slices = {0};
@@ -316,10 +317,10 @@ static int next_of(struct comm_reader *reader, const struct comm_run *run, uint6
 	} else {
 		batch->start_ns = slice->start_ns - run->start_ns;
 		batch->length_ns = slice->end_ns - slice->start_ns;
-		batch->missing_ns = slice->start_ns - from_ns;
+		batch->missing_ns = slice->start_ns - mark_ns;
 		if (__builtin_add_overflow(run->start_unix_ns, batch->start_ns, &batch->unix_ns) ||
 		    batch->unix_ns < 0)
-			code = -EUCLEAN;
+			code = -EINVAL;
 		else
 			code = fill(reader, run, slice, batch);
 	}
@@ -327,8 +328,8 @@ static int next_of(struct comm_reader *reader, const struct comm_run *run, uint6
 	return code;
 }
 
-int ship_batch_next(struct comm_reader *reader, const struct comm_run *run, uint64_t from_ns,
-		    struct ship_batch *batch, char **err)
+int ship_batch_next(struct comm_reader *reader, const struct comm_run *run, uint64_t mark_ns,
+		    uint64_t from_ns, struct ship_batch *batch, char **err)
 {
 	int code = 0;
 
@@ -339,17 +340,20 @@ int ship_batch_next(struct comm_reader *reader, const struct comm_run *run, uint
 	batch->uuid = strdup(run->uuid);
 	if (!batch->uuid)
 		code = -ENOMEM;
-	else if (!ship_is_uuid(batch->uuid) ||
+	else if (!ship_is_uuid(batch->uuid) || mark_ns > from_ns ||
 		 __builtin_add_overflow(from_ns, run->start_ns, &from_ns) || from_ns > INT64_MAX)
-		code = -EUCLEAN;
+		code = -EINVAL;
 	if (!code)
 		code = comm_reader_snapshot(reader);
 	if (!code)
-		code = next_of(reader, run, from_ns, batch);
+		code = next_of(reader, run, mark_ns + run->start_ns, from_ns, batch);
 	comm_reader_release(reader);
 	if (code == -EFBIG)
-		comm_reader_fail(err, code, "a slice of run %s takes more than %d MiB", run->uuid,
-				 SHIP_TSV_MAX >> 20);
+		comm_reader_fail(err, code, "the slice of run %s at %.0f s takes more than %d MiB",
+				 run->uuid, (double)batch->start_ns / 1e9, SHIP_TSV_MAX >> 20);
+	else if (code == -EINVAL)
+		comm_reader_fail(err, code, "run %lld has no UUID, or no time that can be",
+				 (long long)run->id);
 	else if (code < 0)
 		comm_reader_fail_db(reader, err, code);
 	return code;

@@ -5,7 +5,7 @@
  *
  * A batch is the next slice of the cover (slices.h) from a time on, so each instant is in one batch: a minute where
  * the store has that, its parts where it has none, and a wider slice where the minutes are gone.  What is in
- * it never changes any more, whenever it is made.
+ * it never changes any more, whenever it is made, but for labels and roles that are known better later.
  */
 #ifndef SHIP_BATCH_H
 #define SHIP_BATCH_H
@@ -24,12 +24,15 @@ struct ship_batch {
 };
 
 /*
- * The next batch of the run that begins from_ns after the run's start, or later.  1: there is none, for now or at
- * all.  Ends its read transaction before it returns, so that whoever waits for a sink holds up no commd.
- * -EUCLEAN, ...: as of comm_reader_runs(), with a sentence in *err.  The batch's memory is taken anew.
+ * The next batch of the run that begins from_ns after the run's start, or later; what is between mark_ns and it is missing.
+ * 1: there is none, for now or at all.  Ends its read transaction before it returns, so that whoever waits for a sink
+ * holds up no commd.  The batch's memory is taken anew.
+ *
+ * Else with a sentence in *err.  -EFBIG: the batch is too large, and its start and length say which.  -EINVAL: the run has
+ * no UUID or no time, so none of it can be sent.  -EUCLEAN, ...: as of comm_reader_runs().
  */
-int ship_batch_next(struct comm_reader *reader, const struct comm_run *run, uint64_t from_ns,
-		    struct ship_batch *batch, char **err);
+int ship_batch_next(struct comm_reader *reader, const struct comm_run *run, uint64_t mark_ns,
+		    uint64_t from_ns, struct ship_batch *batch, char **err);
 void ship_batch_deinit(struct ship_batch *batch);
 
 /*

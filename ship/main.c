@@ -185,7 +185,9 @@ static int once(struct ship_shipper *shipper, const struct options *options)
 		tell(&shipper->sums);
 	if (!code && options->drop_older_s)
 		code = drop_older(shipper, options->drop_older_s, false, &err);
-	return code ? fail(code, err) : EXIT_OK;
+	if (code)
+		return fail(code, err);
+	return shipper->sums.passed ? EXIT_FAILED : EXIT_OK;
 }
 
 static uint64_t now_s(void)

@@ -9,6 +9,9 @@
 /* What is missing for less than this is not worth a word, but it counts. */
 #define TOLD_NS 1000000000ull
 
+/* Of send_behind(): nothing of the run can be sent any more. */
+enum { PASS_RUN = 2 };
+
 static void close_sink(struct ship_shipper *shipper)
 {
 	shipper->ops->close(shipper->sink);
@@ -55,12 +58,60 @@ static void know_store(struct ship_shipper *shipper, const struct comm_runs *run
 	free(shipper->over_store);
 	shipper->over_store = strdup(uuid);
 	shipper->n_over = 0;
+	shipper->n_passed = 0;
 }
 
-static int put(struct ship_shipper *shipper, char **err)
+/* NULL: nothing of the run was passed over. */
+static struct ship_passed *passed_of(const struct ship_shipper *shipper, int64_t run)
+{
+	for (size_t i = 0; i < shipper->n_passed; i++)
+		if (shipper->passed[i].run == run)
+			return &shipper->passed[i];
+	return NULL;
+}
+
+/* Tells of what cannot be sent, and takes the sentence.  Without memory it is told again. */
+static void pass(struct ship_shipper *shipper, const struct ship_passed *what, uint64_t length_ns,
+		 char **err)
+{
+	struct ship_passed *passed = passed_of(shipper, what->run), *grown;
+
+	fprintf(stderr, "commctl: %s; it is passed over\n", *err ? *err : "a slice cannot be sent");
+	free(*err);
+	*err = NULL;
+	shipper->sums.passed++;
+	shipper->sums.missing_ns += length_ns;
+	if (!passed) {
+		grown = reallocarray(shipper->passed, shipper->n_passed + 1, sizeof(*grown));
+		if (!grown)
+			return;
+		shipper->passed = grown;
+		passed = &grown[shipper->n_passed++];
+	}
+	*passed = *what;
+}
+
+static void pass_run(struct ship_shipper *shipper, struct comm_reader *reader,
+		     const struct comm_run *run, uint64_t mark_ns, char **err)
+{
+	const struct ship_passed what = {run->id, UINT64_MAX, 0};
+	struct comm_run whole = *run;
+	uint64_t length_ns;
+
+	/* Where the run has no end that is its last slice's. */
+	if (!comm_reader_snapshot(reader) && run->state != COMM_RUN_FINISHED)
+		(void)!comm_reader_sum_run(reader, &whole);
+	comm_reader_release(reader);
+	length_ns = whole.end_ns > whole.start_ns ? whole.end_ns - whole.start_ns : 0;
+	pass(shipper, &what, length_ns > mark_ns ? length_ns - mark_ns : 0, err);
+}
+
+/* passed_ns: of what is missing in front of it, what was told already. */
+static int put(struct ship_shipper *shipper, uint64_t passed_ns, char **err)
 {
 	bool taken = false;
 	int code = shipper->ops->put(shipper->sink, &shipper->batch, &taken, err);
+	uint64_t missing_ns = shipper->batch.missing_ns;
 
 	if (code)
 		return code;
@@ -69,37 +120,84 @@ static int put(struct ship_shipper *shipper, char **err)
 	if (!taken)
 		return 0;
 	shipper->sums.flows += shipper->batch.flows;
-	shipper->sums.missing_ns += shipper->batch.missing_ns;
-	if (shipper->batch.missing_ns >= TOLD_NS)
+	missing_ns -= missing_ns < passed_ns ? missing_ns : passed_ns;
+	shipper->sums.missing_ns += missing_ns;
+	if (missing_ns >= TOLD_NS)
 		fprintf(stderr,
 			"commctl: of run %s %.0f s are missing, from %.0f s on: they are not in "
 			"the "
 			"store, or not any more\n",
-			shipper->batch.uuid, (double)shipper->batch.missing_ns / 1e9,
+			shipper->batch.uuid, (double)missing_ns / 1e9,
 			(double)(shipper->batch.start_ns - shipper->batch.missing_ns) / 1e9);
 	return 0;
+}
+
+/*
+ * Sends what is behind the mark; *mark_ns is then up to where the sink has the run.  1: all that there is.  PASS_RUN: with a sentence
+ * in *err.
+ */
+static int send_behind(struct ship_shipper *shipper, struct comm_reader *reader,
+		       const struct comm_run *run, uint64_t *mark_ns, char **err)
+{
+	const struct ship_passed *passed = passed_of(shipper, run->id);
+	struct ship_batch *batch = &shipper->batch;
+	uint64_t from_ns = *mark_ns, passed_ns = 0;
+	int code = 0;
+
+	if (passed && passed->until_ns > from_ns) {
+		from_ns = passed->until_ns;
+		passed_ns = passed->length_ns;
+	}
+	while (!code) {
+		code = ship_batch_next(reader, run, *mark_ns, from_ns, batch, err);
+		from_ns = batch->start_ns + batch->length_ns;
+		if (code == -EFBIG) {
+			passed_ns += batch->length_ns;
+			pass(shipper, &(struct ship_passed){run->id, from_ns, passed_ns},
+			     batch->length_ns, err);
+			code = 0;
+		} else if (code == -EINVAL) {
+			code = PASS_RUN;
+		} else if (!code) {
+			code = put(shipper, passed_ns, err);
+			if (code == -ERANGE)
+				return PASS_RUN;
+			passed_ns = 0;
+			*mark_ns = from_ns;
+		}
+	}
+	return code;
 }
 
 static int send_run(struct ship_shipper *shipper, struct comm_reader *reader,
 		    const struct comm_run *run, char **err)
 {
-	uint64_t from_ns = 0, slices = shipper->sums.slices;
+	uint64_t mark_ns = 0, slices = shipper->sums.slices;
 	int code = 0;
 
-	if (!ship_is_uuid(run->uuid))
-		return ship_fail(err, -EUCLEAN, "run %lld of the store %s has no UUID",
-				 (long long)run->id, shipper->store);
-	code = shipper->ops->mark(shipper->sink, run->uuid, &from_ns, err);
-	while (!code) {
-		code = ship_batch_next(reader, run, from_ns, &shipper->batch, err);
-		if (!code)
-			code = put(shipper, err);
-		from_ns = shipper->batch.start_ns + shipper->batch.length_ns;
+	if (!ship_is_uuid(run->uuid)) {
+		ship_fail(err, -EINVAL, "run %lld of the store %s has no UUID", (long long)run->id,
+			  shipper->store);
+		pass_run(shipper, reader, run, 0, err);
+		return 0;
 	}
+	code = shipper->ops->mark(shipper->sink, run->uuid, &mark_ns, err);
+	if (!code)
+		code = send_behind(shipper, reader, run, &mark_ns, err);
 	shipper->sums.runs += shipper->sums.slices > slices;
 	if (code == 1 && run->state != COMM_RUN_RUNNING)
 		note_over(shipper, run->id);
-	return code == 1 ? 0 : code;
+	if (code == PASS_RUN)
+		pass_run(shipper, reader, run, mark_ns, err);
+	return code < 0 ? code : 0;
+}
+
+/* Whether nothing of it is to be sent, as it was, or cannot be. */
+static bool is_done(const struct ship_shipper *shipper, int64_t run)
+{
+	const struct ship_passed *passed = passed_of(shipper, run);
+
+	return is_over(shipper, run) || (passed && passed->until_ns == UINT64_MAX);
 }
 
 static int send_runs(struct ship_shipper *shipper, struct comm_reader *reader, char **err)
@@ -114,7 +212,7 @@ static int send_runs(struct ship_shipper *shipper, struct comm_reader *reader, c
 		return comm_reader_fail_db(reader, err, code);
 	know_store(shipper, runs);
 	for (size_t i = 0; i < runs->n && !code; i++)
-		if (!is_over(shipper, runs->run[i].id))
+		if (!is_done(shipper, runs->run[i].id))
 			code = send_run(shipper, reader, &runs->run[i], err);
 	comm_runs_free(runs);
 	return code;
@@ -127,15 +225,16 @@ int ship_shipper_round(struct ship_shipper *shipper, char **err)
 
 	*err = NULL;
 	code = comm_reader_open(shipper->store, &reader, err);
+	/* Who holds the store lets it go again. */
 	if (code)
-		return code;
+		return code == -EBUSY ? -EAGAIN : code;
 	code = open_sink(shipper, err);
 	if (!code)
 		code = send_runs(shipper, reader, err);
 	comm_reader_close(reader);
 	if (code)
 		close_sink(shipper);
-	return code;
+	return code == -EBUSY ? -EAGAIN : code;
 }
 
 int ship_shipper_drop_older(struct ship_shipper *shipper, uint64_t seconds, uint64_t *ret_days,
@@ -158,5 +257,6 @@ void ship_shipper_deinit(struct ship_shipper *shipper)
 		shipper->ops->close(shipper->sink);
 	ship_batch_deinit(&shipper->batch);
 	free(shipper->over);
+	free(shipper->passed);
 	free(shipper->over_store);
 }

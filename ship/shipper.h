@@ -11,7 +11,15 @@
 struct ship_sums {
 	uint64_t slices, flows, runs;
 	uint64_t had;	     /* slices that the sink had, as another one sent them meanwhile */
-	uint64_t missing_ns; /* told of a run once */
+	uint64_t passed;     /* slices and whole runs that cannot be sent */
+	uint64_t missing_ns; /* told of a run once; with that of what cannot be sent */
+};
+
+/* What of a run was told of as not to be sent, so that it is told once. */
+struct ship_passed {
+	int64_t run;
+	uint64_t until_ns;  /* since the run's start; UINT64_MAX: all of it */
+	uint64_t length_ns; /* of what was passed behind the mark */
 };
 
 struct ship_shipper {
@@ -24,12 +32,15 @@ struct ship_shipper {
 	/* Runs that are over, and of which nothing is left: their ids, in order. */
 	int64_t *over;
 	size_t n_over, capacity;
-	char *over_store; /* which they are of: the UUID of the first run */
+	struct ship_passed *passed;
+	size_t n_passed;
+	char *over_store; /* which both are of: the UUID of the first run */
 };
 
 /*
- * Sends all that is finished.  0, -EAGAIN where the sink may take it later, else -errno, with a sentence in *err.  On failure the sink is
- * closed, and what it has not taken is sent the next time.
+ * Sends all that is finished.  0, -EAGAIN where the store may be read or the sink may take it later, else -errno, with a
+ * sentence in *err.  On failure the sink is closed, and what it has not taken is sent the next time.  A run or slice that
+ * cannot be sent is no failure: it is told, counted, and passed over.
  */
 int ship_shipper_round(struct ship_shipper *shipper, char **err);
 int ship_shipper_drop_older(struct ship_shipper *shipper, uint64_t seconds, uint64_t *ret_days,

@@ -15,8 +15,8 @@ enum {
 	/* Bytes of a name: of two, with a build-id, an index of PostgreSQL has to hold a row (2704 bytes). */
 	SHIP_NAME_BYTES = 1000,
 	SHIP_MODULE_BYTES = 500,
-	/* More than the slices of any commd have: what needs more is no slice. */
-	SHIP_TSV_MAX = 256 << 20,
+	/* More than the slices of commd have, and well below the MemoryMax of packaging/commprof-ship@.service. */
+	SHIP_TSV_MAX = 32 << 20,
 };
 
 /* A zeroed one is empty.  err: what went wrong first, -ENOMEM or -EFBIG; then nothing is added any more. */

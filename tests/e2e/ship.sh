@@ -86,6 +86,58 @@ mkdir "$dir/hour"
 check "where all minutes are gone the hour is sent" same "$(ship --store "$dir/gap.db" --to "file:$dir/hour" 2>&1)" "1 slice of 1 run sent, 17 flows"
 check "with all that it has" same "$(sums "$dir/hour")" "$(store gap 'level = 2')"
 
+# What cannot be sent does not hold up what is behind it: a run without a UUID, and a minute in the middle and the last of more than 32 MiB.
+sqlite3 "$dir/redis.db" ".backup '$dir/passed.db'"
+sqlite3 "$dir/passed.db" "CREATE TEMP TABLE other AS SELECT * FROM run;
+  UPDATE other SET id = 0, uuid = '../../x';
+  INSERT INTO run SELECT * FROM other;
+  WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i WHERE n < 30000) INSERT INTO object SELECT 1, 1000000 + n, 1, printf('%01000d', n), '', '', 0, 8, 0, 0 FROM i;
+  WITH few AS (SELECT * FROM edge JOIN slice s ON s.id = edge.slice WHERE s.level = 1 AND s.start_ns IN (5060000000000, 8540000000000)
+    AND src_thread <> dst_thread AND edge.bytes > 0 GROUP BY edge.slice)
+  INSERT INTO edge (run, slice, src_thread, dst_thread, src_context, dst_context, object, bytes, variance, first_bytes, first_variance, bursts, level)
+    SELECT 1, slice, src_thread, dst_thread, src_context, dst_context, o.id, 1, 1, 1, 1, 1, 1 FROM few, object o WHERE o.id > 1000000"
+mkdir "$dir/passed" "$dir/passed_on"
+uuid=$(sqlite3 "$dir/passed.db" 'SELECT uuid FROM run WHERE id = 1')
+passed="commctl: run 0 of the store $dir/passed.db has no UUID; it is passed over
+commctl: the slice of run $uuid at 60 s takes more than 32 MiB; it is passed over
+commctl: the slice of run $uuid at 3540 s takes more than 32 MiB; it is passed over"
+check "what cannot be sent is told, and what is behind it is sent" same "$(ship --store "$dir/passed.db" --to "file:$dir/passed" 2>&1; echo $?)" \
+  "$passed
+58 slices of 1 run sent, 986 flows; 3720 s missing
+1"
+check "the next one counts it" same "$(head -n 1 "$dir/passed/$uuid.00000000120000000000.tsv" | cut -f 32)" 60000000000
+check "the unit has room for what is held at most" same "$(sed -n 's/^MemoryMax=//p' packaging/commprof-ship@.service) $(sed -n 's/.*SHIP_TSV_MAX = \(.*\),/\1/p' ship/tsv.h)" "192M 32 << 20"
+"$commctl" ship --follow --store "$dir/passed.db" --to "file:$dir/passed_on" >"$dir/follow" 2>&1 &
+follower=$!
+pids+=($follower)
+for ((i = 0; i < 600; i++)); do [ "$(wc -l <"$dir/follow")" -ge 3 ] && break; sleep 0.1; done
+sleep 11 # two looks
+check "who follows goes on" kill $follower
+wait $follower 2>/dev/null
+check "and says it once" same "$(cat "$dir/follow")" "$passed"
+
+# A store that another one holds
+sqlite3 "$dir/redis.db" ".backup '$dir/held.db'"
+mkdir "$dir/held"
+python3 -c 'import sqlite3, sys, time
+sqlite3.connect(sys.argv[1], isolation_level=None).execute("BEGIN EXCLUSIVE")
+print("held", flush=True)
+time.sleep(1000)' "$dir/held.db" >"$dir/holds" &
+holder=$!
+pids+=($holder)
+for ((i = 0; i < 600; i++)); do grep -q held "$dir/holds" && break; sleep 0.1; done
+"$commctl" ship --follow --store "$dir/held.db" --to "file:$dir/held" >"$dir/follow" 2>&1 &
+follower=$!
+pids+=($follower)
+for ((i = 0; i < 600; i++)); do grep -q 'tried again' "$dir/follow" && break; sleep 0.1; done
+kill $holder
+wait $holder 2>/dev/null
+for ((i = 0; i < 600; i++)); do [ "$(find "$dir/held" -name '*.tsv' | wc -l)" = 60 ] && grep -q 'goes on' "$dir/follow" && break; sleep 0.1; done
+check "who follows waits for a store that is locked" kill $follower
+wait $follower 2>/dev/null
+check "and says so" grep -q 'cannot use the store .*it is tried again' "$dir/follow"
+check "and then sends it" same "$(sums "$dir/held")" "$(store redis 'level = 1')"
+
 # While a commd writes, which is killed
 mkdir "$dir/live"
 mkfifo "$dir/next"
@@ -140,6 +192,7 @@ sentence "a target that is none" 2 'wants file:DIR or postgresql://' ship --stor
 sentence "a directory without a name" 2 'name a directory' ship --store "$dir/redis.db" --to file:
 sentence "a directory that is not there" 1 'cannot send to the directory .*: No such file' ship --store "$dir/redis.db" --to "file:$dir/none"
 sentence "no store" 1 'cannot use the store .*there is no such file' ship --store "$dir/none.db" --to "$to"
+sentence "no store, for who follows" 1 'cannot use the store .*there is no such file' ship --follow --store "$dir/none.db" --to "$to"
 sentence "days of a directory" 2 'is for a database' ship --store "$dir/redis.db" --to "$to" --drop-older 90d
 sentence "a time that is none" 2 "wants a time such as 60s or 90d, not 'soon'" ship --store "$dir/redis.db" --to "$to" --timeout soon
 sentence "an option that is none" 2 'did you mean --follow' ship --folow --to "$to"
