@@ -65,17 +65,18 @@ static int first_line(const char *said)
 static bool is_passing(const char *state)
 {
 	static const char *const classes[] = {
-		"08", /* connection */
-		"25", /* a server that is read-only, as one that has become a standby */
-		"40", /* a deadlock */
-		"53", /* no room: disk, memory, connections */
-		"55", /* an object is in use */
-		"57", /* the server stops, or was told to end the statement */
-		"58", /* its disk or its kernel */
+		"08",	 /* connection */
+		"23514", /* no partition for the row: its day was dropped meanwhile */
+		"25",	 /* a server that is read-only, as one that has become a standby */
+		"40",	 /* a deadlock */
+		"53",	 /* no room: disk, memory, connections */
+		"55",	 /* an object is in use */
+		"57",	 /* the server stops, or was told to end the statement */
+		"58",	 /* its disk or its kernel */
 	};
 
 	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
-		if (!strncmp(state, classes[i], 2))
+		if (!strncmp(state, classes[i], strlen(classes[i])))
 			return true;
 	return false;
 }

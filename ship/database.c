@@ -14,8 +14,12 @@
 #include "schema_text.h"
 #include "sink.h"
 
-/* A host whose clock is off by more is told of. */
-enum { CLOCK_OFF_S = 60 };
+enum {
+	CLOCK_OFF_S = 60, /* a host whose clock is off by more is told of */
+	/* As commprof.add_day() has it. */
+	FIRST_S = 946684800, /* 2000-01-01 */
+	AHEAD_S = 365 * 86400,
+};
 
 struct ship_sink {
 	struct ship_connection connection;
@@ -127,6 +131,9 @@ static void database_close(struct ship_sink *sink)
 
 static int database_open(const struct ship_sink_config *config, struct ship_sink **ret, char **err)
 {
+	/* Whatever the server's default: who waited for a lock is to see what was done meanwhile. */
+	static const char isolation[] =
+		"SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED";
 	static const char own_table[] =
 		"CREATE TEMPORARY TABLE batch (LIKE commprof.arrival) ON COMMIT DELETE ROWS";
 	struct ship_sink *sink = calloc(1, sizeof(*sink));
@@ -136,6 +143,8 @@ static int database_open(const struct ship_sink_config *config, struct ship_sink
 		return -ENOMEM;
 	sink->day = INT64_MIN;
 	code = ship_connection_open(config->to, config->timeout_ms, &sink->connection, err);
+	if (!code)
+		code = ship_connection_do(&sink->connection, isolation, err);
 	if (!code)
 		code = check_schema(sink, err);
 	if (!code)
@@ -160,6 +169,13 @@ static int database_mark(struct ship_sink *sink, const char *uuid, uint64_t *ret
 		*ret_ns = answer ? strtoull(answer, NULL, 10) : 0;
 	free(answer);
 	return code;
+}
+
+static bool takes(const struct ship_sink *sink, int64_t unix_ns)
+{
+	double s = (double)unix_ns / 1e9;
+
+	return s >= FIRST_S && s <= unix_s() - sink->clock_ahead_s + AHEAD_S;
 }
 
 /* In a transaction of its own, so that nobody waits for a batch of another host. */
@@ -188,11 +204,18 @@ static int database_put(struct ship_sink *sink, const struct ship_batch *batch, 
 	struct ship_connection *connection = &sink->connection;
 	char ahead[40], *answer = NULL;
 	const char *const values[] = {ahead};
-	int code = add_day(sink, batch->unix_ns, err);
+	int code;
 
+	/* The connection stays of use. */
+	if (!takes(sink, batch->unix_ns))
+		return ship_fail(err, -ERANGE,
+				 "run %s is of a time that %s does not take: before 2000, or more "
+				 "than a year ahead",
+				 batch->uuid, connection->name);
+	code = add_day(sink, batch->unix_ns, err);
 	snprintf(ahead, sizeof(ahead), "%.3f", sink->clock_ahead_s);
 	if (!code)
-		code = ship_connection_do(connection, "BEGIN ISOLATION LEVEL READ COMMITTED", err);
+		code = ship_connection_do(connection, "BEGIN", err);
 	if (!code)
 		code = ship_connection_copy(connection, "COPY pg_temp.batch FROM STDIN",
 					    batch->rows.bytes, batch->rows.n, err);
@@ -203,6 +226,8 @@ static int database_put(struct ship_sink *sink, const struct ship_batch *batch, 
 		code = ship_connection_do(connection, "COMMIT", err);
 	if (!code)
 		*ret_taken = answer && *answer == 't';
+	else
+		sink->day = INT64_MIN; /* it may be what is gone */
 	free(answer);
 	return code;
 }

@@ -80,6 +80,10 @@ DECLARE
 	parent text;
 	child text;
 BEGIN
+	-- Not each day that a host can name.
+	IF NOT coalesce(at >= '2000-01-01 00:00+00' AND at <= now() + interval '1 year', false) THEN
+		RAISE EXCEPTION 'a day is from 2000 on, and at most a year ahead, not %', at USING ERRCODE = '22008';
+	END IF;
 	FOREACH parent IN ARRAY ARRAY['slice', 'loss', 'flow'] LOOP
 		child := parent || to_char(day, '_YYYY_MM_DD');
 		CONTINUE WHEN to_regclass(format('commprof.%I', child)) IS NOT NULL;
@@ -112,7 +116,8 @@ BEGIN
 			AND to_date(right(c.relname, 10), 'YYYY_MM_DD') < last
 		ORDER BY 1, 2
 	LOOP
-		EXECUTE format('DROP TABLE commprof.%I', child.name);
+		-- Another one may have dropped it while this waited.
+		EXECUTE format('DROP TABLE IF EXISTS commprof.%I', child.name);
 		dropped := dropped + (child.parent = 'slice')::integer;
 	END LOOP;
 	RETURN dropped;
@@ -186,6 +191,6 @@ BEGIN
 	RETURN true;
 END $$;
 
--- These are for who owns the tables.
-REVOKE EXECUTE ON FUNCTION commprof.drop_older(interval) FROM PUBLIC;
+-- For who owns the tables, and add_day() for the role of the hosts (docs/operate/fleet.md).
+REVOKE EXECUTE ON FUNCTION commprof.drop_older(interval), commprof.add_day(timestamptz) FROM PUBLIC;
 INSERT INTO commprof.version VALUES (1);

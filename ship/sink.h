@@ -30,7 +30,7 @@ struct ship_sink_ops {
 	void (*close)(struct ship_sink *sink);
 	/* Up to which time since its start the sink has the run; 0: it has nothing of it. */
 	int (*mark)(struct ship_sink *sink, const char *uuid, uint64_t *ret_ns, char **err);
-	/* *ret_taken false: the sink had the batch. */
+	/* *ret_taken false: the sink had the batch.  -ERANGE: it takes nothing of that time, and is of use for others. */
 	int (*put)(struct ship_sink *sink, const struct ship_batch *batch, bool *ret_taken,
 		   char **err);
 	/* Drops what is older, as whole days; NULL: the sink keeps what it has. */

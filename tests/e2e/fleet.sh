@@ -88,6 +88,19 @@ ship --store "$dir/hostile.db" >"$dir/said"
 check "a host cannot drop what is there" same "$(psql -qAtX -U commprof -c 'SELECT commprof.drop_older(interval $$1 day$$)' -c 'DELETE FROM commprof.flow' -c 'DROP TABLE commprof.flow' 2>&1 |
   grep -c 'permission denied\|must be owner')" 3
 
+check "nor say which version there is" grep -q 'permission denied for table version' <(psql -qAtX -U commprof -c 'INSERT INTO commprof.version VALUES (2)' 2>&1)
+sql -c 'CREATE ROLE other LOGIN' -c 'GRANT USAGE ON SCHEMA commprof TO other'
+check "who is no host adds no day" grep -q 'permission denied for function add_day' <(psql -qAtX -U other -c 'SELECT commprof.add_day(now())' 2>&1)
+for day in "timestamptz '1999-12-31 23:59+00'" "now() + interval '367 days'" "timestamptz 'infinity'" NULL; do
+  check "no host adds the day $day" grep -q 'a day is from 2000 on' <(psql -qAtX -U commprof -c "SELECT commprof.add_day($day)" 2>&1)
+done
+make_store redis early 120 0
+sentence "a run of 1970 is told" 1 'run .* is of a time that postgresql at 127.0.0.1, database fleet does not take: before 2000, or more than a year ahead; it is passed over' \
+  ship --store "$dir/early.db"
+check "and counted" grep -qx '0 slices of 0 runs sent, 0 flows; 120 s missing' "$dir/said"
+make_store redis late 60 $((now + 40000000))
+sentence "and one far ahead" 1 'it is passed over' ship --store "$dir/late.db"
+
 # The questions of the document, each of which has an answer
 grep -c '^```sql' docs/operate/fleet.md >"$dir/said"
 for ((i = 1; i <= $(cat "$dir/said"); i++)); do
@@ -101,13 +114,20 @@ mkdir "$dir/spool"
 ship --store "$dir/one.db" --to "file:$dir/spool" >"$dir/said"
 cp -r "$dir/spool" "$dir/again"
 load() { # DIR
-  sed -n '/^for file in DIR/,/^done/p' docs/formats/batch.md | sed "s#DIR/#$1/#; s/psql fleet/psql -X -v ON_ERROR_STOP=1 spooled/" >"$dir/load.sh"
+  sed -n '/^for file in DIR/,/^done/p' docs/formats/batch.md | sed "s#DIR/#$1/#; s/psql fleet/psql spooled/" >"$dir/load.sh"
   bash -eu "$dir/load.sh" >"$dir/said"
 }
 check "files are loaded" load "$dir/spool"
 check "and loaded twice" load "$dir/again"
 check "they say what was sent" same "$(fleet -d spooled)" "$(store one)"
 check "whoever loads them takes them" same "$(ls "$dir"/spool/*.tsv "$dir"/again/*.tsv 2>/dev/null)" ""
+mkdir "$dir/damaged"
+ship --store "$dir/two.db" --to "file:$dir/damaged" >"$dir/said"
+broken=$(find "$dir/damaged" -name '*.00000000060000000000.tsv')
+truncate -s -5 "$broken"
+load "$dir/damaged" 2>"$dir/err"
+check "a file that cannot be loaded stays" same "$(find "$dir/damaged" -name '*.tsv')" "$broken"
+check "and the others are loaded" same "$(sql -d spooled -c 'SELECT count(*) FROM commprof.slice')" 119
 
 # Whole days go.
 to=postgresql://owner@127.0.0.1:$PGPORT/fleet
@@ -119,6 +139,12 @@ check "is dropped with its day" same "$(ship --store "$dir/one.db" --drop-older 
 check "with nothing else" same "$(fleet)" "$before"
 check "its partitions are gone" same "$(sql -c "SELECT count(*) FROM pg_tables WHERE schemaname = 'commprof' AND tablename ~ '_$(date -u -d @$((now - 315360000)) +%Y)_'")" 0
 check "and it does not come again" same "$(ship --store "$dir/old.db")" "0 slices of 0 runs sent, 0 flows"
+sql -c "SELECT commprof.add_day('2010-01-01 00:00+00')" >"$dir/said"
+sql -c BEGIN -c "SELECT commprof.drop_older(interval '3000 days')" -c 'SELECT pg_sleep(2)' -c COMMIT >"$dir/said" &
+dropper=$!
+for ((i = 0; i < 600; i++)); do [ "$(sql -c "SELECT count(*) FROM pg_stat_activity WHERE query ~ '^SELECT pg_sleep'")" = 1 ] && break; sleep 0.05; done
+check "two drop the same day at once" sql -c "SELECT commprof.drop_older(interval '3000 days')"
+wait $dropper
 sentence "a host may not" 1 'permission denied for function drop_older' ship --store "$dir/one.db" --drop-older 3000d --to "postgresql://commprof@127.0.0.1:$PGPORT/fleet"
 
 # Passwords
@@ -157,8 +183,9 @@ sentence "a schema of others" 1 'schema "commprof" already exists' ship --store 
 # fresh NAME: an empty database
 fresh() { sql -d postgres -c "CREATE DATABASE $1"; export PGDATABASE=$1; to=postgresql://owner@127.0.0.1:$PGPORT/$1; }
 
-# Two at once, of two stores and of the same, into a database without tables
+# Two at once, of two stores and of the same, into a database without tables, whatever it takes for the default
 fresh crowd
+sql -c "ALTER DATABASE crowd SET default_transaction_isolation = 'serializable'"
 jobs=()
 for name in one two one two; do
   ship --store "$dir/$name.db" >"$dir/said" 2>>"$dir/crowd" &
@@ -204,11 +231,20 @@ check "nothing is lost, nothing twice" same "$((crashed >= 1)) $(fleet)" "1 $(st
 
 # A server that goes away and comes back, under one that follows
 fresh followed
-"$commctl" ship --follow --store "$dir/two.db" --to "$to" >"$dir/follow" 2>&1 &
+"$commctl" ship --follow --store "$dir/two.db" --to "$to" >>"$dir/follow" 2>&1 &
 follower=$!
 pids+=($follower)
 full() { for ((i = 0; i < 600; i++)); do [ "$(fleet 2>/dev/null)" = "$1" ] && return; sleep 0.1; done; fleet; cat "$dir/follow"; false; }
 check "what follows has sent all" full "$(store two)"
+# Its day is dropped, and more of that day comes.
+sql -c "SELECT commprof.drop_older(interval '0')" >"$dir/said"
+for table in $(sql -c "SELECT tablename FROM pg_tables WHERE schemaname = 'commprof' AND tablename ~ '^(slice|loss|flow)_'"); do sql -c "DROP TABLE commprof.$table"; done
+make_store redis four 60
+four=$(store four)
+mv "$dir/four.db" "$dir/two.db"
+check "a day that was dropped is made again" full "$four"
+check "which it says" same "$(grep -c 'no partition .*it is tried again' "$dir/follow") $(tail -n 1 "$dir/follow")" "1 commctl: it goes on"
+: >"$dir/follow"
 before=$(fleet | cut -d ' ' -f 2)
 pg_stop INT
 make_store redis three
@@ -216,7 +252,7 @@ mv "$dir/three.db" "$dir/two.db"
 for ((i = 0; i < 600; i++)); do grep -q 'tried again' "$dir/follow" && break; sleep 0.1; done
 check "it says that the server is down, once" same "$(grep -c 'it is tried again' "$dir/follow")" 1
 pg_start "${settings[@]}"
-check "and goes on with what has come meanwhile" full "120 $(($(store two | cut -d ' ' -f 2) + before)) $(($(store two | cut -d ' ' -f 2) + before))"
+check "and goes on with what has come meanwhile" full "61 $(($(store two | cut -d ' ' -f 2) + before)) $(($(store two | cut -d ' ' -f 2) + before))"
 check "which it says" same "$(tail -n 1 "$dir/follow")" "commctl: it goes on"
 kill $follower
 wait $follower 2>/dev/null
