@@ -63,6 +63,7 @@ struct survey {
 	uint32_t n_sole;			 /* that were told */
 	uint32_t tgid;				 /* of the first burst; 0: there was none */
 	bool has_several;			 /* processes */
+	bool is_stopped;			 /* windows by looks are, for good */
 	/* As a companion's. */
 	bool (*is_shared)(void *ctx, uint32_t tgid, uint64_t addr);
 	void *shared_ctx;
@@ -104,9 +105,9 @@ static void offer_live(void *ctx, const struct comm_live_word *word)
 		       has_one_thread(word->tgid);
 	/*
 	 * Looks tell threads, and there is one; and registers trap in all processes of a program, which have data of their
-	 * own at the same address.
+	 * own at the same address.  Without windows on the others these would be told alone, as if nothing crossed.
 	 */
-	if (live.is_sole && (s->switches || s->has_several))
+	if (live.is_sole && (s->registers ? s->has_several : s->switches && !s->is_stopped))
 		comm_word_pools_offer(&s->sole, &s->random, &live, comm_clock_now_ns());
 	else if (s->registers)
 		comm_register_windows_offer(s->registers, &live);
@@ -369,8 +370,10 @@ static void survey_turn(void *companion, uint64_t now_ns, uint64_t budget_ns)
 	if (budget_ns != UINT64_MAX) {
 		left_ns = comm_allotment_left(&s->windows, now_ns, budget_ns, switches.look_ns);
 		most_ns = comm_allotment_most(&s->windows);
-		if (!do_calls_pay(s, now_ns, budget_ns, switches.call_ns))
+		if (!do_calls_pay(s, now_ns, budget_ns, switches.call_ns)) {
 			comm_switch_windows_stop(s->switches, now_ns);
+			s->is_stopped = true;
+		}
 	}
 	comm_switch_windows_turn(s->switches, now_ns, left_ns, most_ns);
 }

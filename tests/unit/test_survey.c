@@ -321,6 +321,10 @@ static void test_sole_threads(void **state)
 	/* It ends a little later than it is waited for. */
 	while (!offers_sole(16, 5))
 		sched_yield();
+	/* Of the others nothing is told any more, and these alone would say that nothing crosses. */
+	survey->is_stopped = true;
+	assert_false(offers_sole(16, 5));
+	survey->is_stopped = false;
 	pthread_barrier_destroy(&barrier);
 }
 
@@ -342,6 +346,22 @@ static void test_sole_threads_with_registers(void **state)
 	assert_true(offers_sole(16, 5));
 	assert_false(offers_sole(24, 5));
 	assert_false(offered.is_sole);
+}
+
+/* No windows at all. */
+static void test_sole_threads_without_windows(void **state)
+{
+	const struct comm_live_word word = {
+		.tgid = (uint32_t)getpid(), .addr = 16, .lag_ns = 5 * MS, .stands_for = 3};
+	double told = 0;
+
+	(void)state;
+	survey->is_shared = is_odd;
+	survey->has_several = true;
+	survey->switches = NULL;
+	offer_live(survey, &word);
+	tell_sole(survey, now_ns, hear, &told);
+	assert_true(told == 0);
 }
 
 /* The look after 1 s is the last one whose words may have windows, however late it was. */
@@ -380,6 +400,7 @@ int main(void)
 		TEST(test_looks_are_no_calls),
 		TEST(test_no_budget),
 		TEST(test_sole_threads),
+		TEST(test_sole_threads_without_windows),
 		TEST(test_words_that_change_late),
 		cmocka_unit_test_setup_teardown(test_registers_follow_the_budget,
 						open_with_registers, close_survey),
