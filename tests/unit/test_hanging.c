@@ -194,6 +194,19 @@ static pid_t mapping_fork(int *ret_socket)
 	return pid;
 }
 
+/* Ends the other process and skips the test where no such page can be made. */
+static void *map_hanging_beside(pid_t other, char *dir, pid_t *ret_server)
+{
+	void *at = map_hanging(dir, 0, ret_server);
+
+	if (at)
+		return at;
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
+	skip();
+	return NULL;
+}
+
 /*
  * A process with a page that nobody ever fills is given up; others are read on.  While the page is waited
  * for, and after, the process itself may map memory.
@@ -210,12 +223,7 @@ static void memory_that_hangs(void **state)
 	void *at;
 
 	(void)state;
-	at = map_hanging(dir, 0, &server);
-	if (!at) {
-		kill(other, SIGKILL);
-		waitpid(other, NULL, 0);
-		skip();
-	}
+	at = map_hanging_beside(other, dir, &server);
 	held = mapping_fork(&told);
 	assert_int_equal(comm_peek_create(parser, &peek), 0);
 	assert_int_equal(
@@ -272,12 +280,7 @@ static void words_of_one_that_hangs(void **state)
 	void *at;
 
 	(void)state;
-	at = map_hanging(dir, 0, &server);
-	if (!at) {
-		kill(other, SIGKILL);
-		waitpid(other, NULL, 0);
-		skip();
-	}
+	at = map_hanging_beside(other, dir, &server);
 	held = mapping_fork(&told);
 	ended = fork();
 	if (!ended)
