@@ -13,8 +13,6 @@
 
 #include "word_pool.h"
 
-#define COMM_SOON_NS UINT64_C(30000000)
-
 enum { COMM_LATE_STRATA = 4, COMM_LATE_POOLS = 3 };
 
 struct comm_late_words {

@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Words that change within it change soon: they have short windows, and are drawn apart. */
+#define COMM_SOON_NS UINT64_C(30000000)
+
 struct comm_live_word {
 	uint32_t tgid, tid;  /* of the reader */
 	uint64_t addr, ip;   /* of the read, as the burst has it */

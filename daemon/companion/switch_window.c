@@ -19,7 +19,6 @@ enum {
 	SOON,  /* words that change soon, */
 	LATER, /* and others */
 	STRATA,
-	SOON_NS = 30 * 1000 * 1000,
 	LAGS = 4,   /* so long is a window, */
 	LONGER = 4, /* and up to so many times as long where few changes were seen */
 	SHORTEST_NS = 40 * 1000 * 1000,
@@ -93,7 +92,7 @@ static void set_up_strata(struct comm_switch_windows *w)
 	for (unsigned int i = 0; i < STRATA; i++) {
 		w->stratum[i].window = &w->window[i * half];
 		w->stratum[i].n = half;
-		w->stratum[i].longest_ns = i == SOON ? LAGS * SOON_NS : LONGEST_NS;
+		w->stratum[i].longest_ns = i == SOON ? LAGS * COMM_SOON_NS : LONGEST_NS;
 	}
 }
 
@@ -133,7 +132,7 @@ void comm_switch_windows_destroy(struct comm_switch_windows *w)
 
 void comm_switch_windows_offer(struct comm_switch_windows *w, const struct comm_live_word *word)
 {
-	struct stratum *s = &w->stratum[word->lag_ns > SOON_NS ? LATER : SOON];
+	struct stratum *s = &w->stratum[word->lag_ns > COMM_SOON_NS ? LATER : SOON];
 
 	for (unsigned int i = 0; i < s->n; i++)
 		comm_word_pool_offer(&s->pool[i], &w->random, word);

@@ -36,9 +36,9 @@ struct comm_window_pairs {
 	uint32_t n_pairs, capacity;
 	uint64_t n_reads;  /* of all pairs */
 	uint64_t n_writes; /* that were seen */
-	bool are_of_one,
-		are_of_thread; /* several, all by one instruction in one thread; by one thread */
-	bool known;	       /* last_write is the last one until now */
+	/* Several, all by one thread; and by one instruction of it. */
+	bool are_of_thread, are_of_one;
+	bool known;			 /* last_write is the last one until now */
 	struct comm_window_access write; /* the last one that was seen; flags 0: none was */
 };
 

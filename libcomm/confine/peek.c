@@ -42,8 +42,8 @@ struct comm_peek {
 		uint64_t until_ns;
 	} hangs[HANGS];
 	size_t n_hangs;
-	uint64_t
-		apart_ns; /* until then processes are not asked about together: one of several had hung */
+	/* Until then processes are not asked about together, for one of several had hung. */
+	uint64_t apart_ns;
 	struct {
 		struct comm_peek_answer head;
 		char bytes[COMM_PEEK_PIECE_BYTES];
