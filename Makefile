@@ -181,7 +181,8 @@ $(O)/tests/unit/test_serve: $(addprefix $(O)/ctl/,serve/loopback.o serve/peer.o 
 $(O)/tests/unit/test_serve: INC_tests += -iquote ctl/serve
 $(O)/tests/unit/test_ship: $(addprefix $(O)/ship/,batch.o pause.o tsv.o)
 $(O)/tests/unit/test_ship: INC_tests += -iquote ship
-$(O)/tests/unit/test_hotplug: LIBS_tests += -lcap
+$(addprefix $(O)/tests/unit/test_,hotplug priority target): LIBS_tests += -lcap
+$(O)/tests/unit/test_target: $(addprefix $(O)/daemon/,fence.o trigger.o)
 $(O)/tests/unit/test_label $(O)/tests/unit/test_overview_words: $(O)/ctl/term.o $(O)/ctl/utf8.o
 $(O)/tests/unit/test_bpf_kernel: LIBS_tests += -lbpf
 $(addprefix $(O)/tests/unit/test_,budget source_kmod filter): INC_tests += -Ikmod/uapi -idirafter kmod

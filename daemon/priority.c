@@ -1,17 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "priority.h"
 
+#include <linux/capability.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "fence.h"
+#include "rights.h"
+#include "seccomp_list.h"
+#include "trigger.h"
 
 /* Threads a CPU that want to run: with so many, one has its turn some 30 ms later. */
 static const long CROWD = 8;
 
+static const struct sched_param zero;
+
 static bool is_raised, may_return, is_yielding, has_limit;
 static int before;
 static struct rlimit limit_before;
+static int waker = -1; /* a socket: who wakes this process up where it may not return by itself */
 
 static long runnable_threads(void)
 {
@@ -42,6 +55,61 @@ void comm_priority_restore(void)
 		setrlimit(RLIMIT_NICE, &limit_before);
 }
 
+/* It keeps a socket and nothing else, and has one system call for another process: that one. */
+static bool confine_waker(int socket, pid_t whose)
+{
+	static const int kept[] = {CAP_SYS_NICE};
+	const struct comm_seccomp_rule calls[] = {
+		COMM_SECCOMP_CALL(recvfrom),
+		COMM_SECCOMP_IS(sched_setscheduler, 0, (uint32_t)whose),
+		COMM_SECCOMP_CALL(restart_syscall),
+		COMM_SECCOMP_CALL(exit_group),
+	};
+	const struct comm_seccomp_list list = {calls, sizeof(calls) / sizeof(*calls), {NULL}};
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	prctl(PR_SET_NAME, "commd-priority");
+	return (socket == 0 || dup2(socket, 0) == 0) &&
+	       syscall(SYS_close_range, 1u, ~0u, 0) == 0 &&
+	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && comm_fence_all() == 0 &&
+	       comm_rights_as_nobody(kept, 1) == 0 && comm_seccomp_install(&list) == 0;
+}
+
+/* Of each byte that comes, until the process is gone that it is for. */
+static _Noreturn void wake(pid_t whose)
+{
+	char byte;
+
+	while (recv(0, &byte, 1, 0) == 1)
+		sched_setscheduler(whose, SCHED_OTHER, &zero);
+	_exit(0);
+}
+
+/* Makes that process, which ends with this one. */
+static bool start_waker(void)
+{
+	pid_t whose = getpid(), child;
+	int ends[2];
+
+	if (!comm_has_capability(CAP_SYS_NICE, -1) ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return false;
+	child = fork();
+	if (!child) {
+		if (confine_waker(ends[1], whose))
+			wake(whose);
+		_exit(1);
+	}
+	close(ends[1]);
+	if (child > 0)
+		waker = ends[0];
+	else
+		close(ends[0]);
+	return child > 0;
+}
+
 /* The limit has 20 - nice (getrlimit(2)).  A raised priority could not come back. */
 void comm_priority_allow_return(void)
 {
@@ -57,15 +125,19 @@ void comm_priority_allow_return(void)
 		limit.rlim_max = limit.rlim_max < wanted ? wanted : limit.rlim_max;
 		has_limit = !setrlimit(RLIMIT_NICE, &limit);
 	}
-	may_return = limit_before.rlim_cur >= wanted || has_limit;
+	may_return = limit_before.rlim_cur >= wanted || has_limit || start_waker();
+}
+
+static bool change(bool yield)
+{
+	if (yield || waker < 0)
+		return !sched_setscheduler(0, yield ? SCHED_IDLE : SCHED_OTHER, &zero);
+	return send(waker, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
 }
 
 bool comm_priority_yield(bool wanted)
 {
-	static const struct sched_param none;
-
-	if (may_return && wanted != is_yielding &&
-	    !sched_setscheduler(0, wanted ? SCHED_IDLE : SCHED_OTHER, &none))
+	if (may_return && wanted != is_yielding && change(wanted))
 		is_yielding = wanted;
 	return is_yielding;
 }

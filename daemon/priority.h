@@ -18,8 +18,9 @@ void comm_priority_raise(void);
 void comm_priority_restore(void);
 
 /*
- * While privileges are there: permits this process to come back from yielding, by RLIMIT_NICE.  Where that cannot be
- * permitted it never yields, but for one that was started so (chrt -i 0 commd), which always does.
+ * While privileges are there: permits this process to come back from yielding, by RLIMIT_NICE.  Where that may not be
+ * raised (CAP_SYS_RESOURCE), a process of ours that keeps CAP_SYS_NICE brings it back.  Where neither is permitted it
+ * never yields, but for one that was started so (chrt -i 0 commd), which always does.
  */
 void comm_priority_allow_return(void);
 /* Of this thread, as often as wanted; whether it yields now. */

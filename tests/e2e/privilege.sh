@@ -52,6 +52,18 @@ if settled $daemon; then
   done
   equal "of which one has the program that samples" \
     "$(for opener in $openers; do readlink /proc/"$opener"/fd/*; done | grep -cx anon_inode:bpf-prog)" 1
+  # CAP_SYS_NICE (23); it is there where this process may not raise RLIMIT_NICE (CAP_SYS_RESOURCE, 24), unless commd found
+  # a crowd, has the highest priority, and does not yield.
+  waker=$(pgrep -x -P $daemon commd-priority)
+  if [ -n "$waker" ]; then
+    equal "who ends commd's yielding has one right, no user's, and a socket" \
+      "$(field "$waker" CapEff) $(field "$waker" CapPrm) $(field "$waker" Uid) $(field "$waker" Seccomp) $(readlink /proc/"$waker"/fd/* | sed 's/^socket:.*/socket:/' | xargs)" \
+      "0000000000800000 0000000000800000 65534 2 socket:"
+  elif [ "$(ps -o ni= -p $daemon)" -lt 0 ]; then
+    skip "who ends commd's yielding" "so many threads want to run that commd does not yield"
+  else
+    equal "commd ends its yielding by itself" "$(prlimit --nice --raw --noheadings -o SOFT --pid $daemon | xargs)" 20
+  fi
   remover=$(pgrep -x -P $daemon commd-remover)
   equal "who removes files has no right, a socket and a directory" \
     "$(field "$remover" CapEff) $(field "$remover" CapPrm) $(readlink /proc/"$remover"/fd/* | sed 's/^socket:.*/socket:/' | xargs)" \
