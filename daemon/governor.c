@@ -49,6 +49,12 @@ static const double WORKED_OFF_S = 10;
 /* Part of the budget for reading files and mappings; with debts less, and in a pause least. */
 static const double READING_SHARE = 0.6;
 static const double READING_LEAST = 0.1;
+/*
+ * What comes in lumps, such as what debug registers took as a tick of the scheduler met it, counts as if it was spent
+ * over the seconds that follow it, most of it within so many: a lump may be a second's allowance, and samples are not
+ * to stop for it.  Who charges it keeps its mean below a part of the budget.
+ */
+static const double LUMPS_S = 10;
 static const double JITTER = 0.06; /* of the period, up and down */
 static const double WORTH_SETTING = 0.1;
 
@@ -63,6 +69,7 @@ enum {
 	SEEN_S = 1,
 	DEEP_S = 5,
 	TICK_EVERY_MOST = 64,
+	TICK_STEPS = 3, /* as many times twice as many ticks are samples at once */
 	PAUSED_S = 10, /* a period without samples, though no error to any sampler */
 };
 
@@ -276,7 +283,8 @@ static void govern_switches(struct comm_governor *g, const struct comm_governor_
 static bool must_pause(struct comm_governor *g, double over_ns, double allowed_per_s)
 {
 	const double tick_s = COMM_GOVERNOR_TICK_NS / NSEC_PER_SEC;
-	double next_ns = tick_s * (g->interrupt_cost + g->switch_cost + g->daemon_cost);
+	double next_ns =
+		tick_s * (g->interrupt_cost + g->switch_cost + g->daemon_cost + g->lump_cost);
 
 	if (g->last_ns - g->start_ns < COMM_SETTLING_NS)
 		return false;
@@ -330,7 +338,7 @@ static void hold_rate(struct comm_governor *g, const struct comm_governor_input 
 /*
  * Which share of the ticks are samples changes by powers of two: the smoothed costs
  * must have settled after one change before the next.  Twice as many tick samples fit
- * if the unspent budget and the cost of our own interrupts pay for them.
+ * if the unspent budget and the cost of our own interrupts pay for them.  spent goes with the samples.
  */
 static bool choose_ticks(struct comm_governor *g, uint64_t now_ns, double spent, double goal)
 {
@@ -341,8 +349,10 @@ static bool choose_ticks(struct comm_governor *g, uint64_t now_ns, double spent,
 		return false;
 	if (spent > goal && every < TICK_EVERY_MOST && g->nominal >= (double)g->config.max_period)
 		g->tick_every = 2 * every;
-	else if (every > 1 && 2 * for_ticks < goal)
-		g->tick_every = every / 2;
+	for (int i = 0; i < TICK_STEPS && g->tick_every > 1 && 2 * for_ticks < goal; i++) {
+		g->tick_every /= 2;
+		for_ticks *= 2;
+	}
 	if (g->tick_every == every)
 		return false;
 	g->ticks_set_ns = now_ns;
@@ -359,18 +369,19 @@ static void scale_costs(struct comm_governor *g, double factor)
 static void hold_budget(struct comm_governor *g, const struct comm_governor_input *in,
 			double allowed)
 {
-	double spent = g->interrupt_cost + g->switch_cost + g->life_cost + g->daemon_cost;
+	/* Of the daemon's part some goes with the samples, which is not known apart. */
+	double spent = g->interrupt_cost + g->daemon_cost;
 	double goal = SAFETY * allowed + g->credit_ns / REPAY_S, factor;
 
-	goal = fmax(goal, 0.1 * allowed);
-	/* As much too much as the daemon uses of its own. */
+	goal = fmax(goal - g->switch_cost - g->life_cost - g->lump_cost, 0.1 * allowed);
+	/* As much too much as the daemon uses of idle CPUs. */
 	if (g->config.daemon_ns_per_s > 0)
-		spent = fmax(spent, goal * g->daemon_used / (SAFETY * g->config.daemon_ns_per_s));
+		spent = fmax(spent, goal * g->daemon_idle / (SAFETY * g->config.daemon_ns_per_s));
 	factor = pow(clamp(spent / goal, 0.25, 4), DAMPING);
 	if (choose_ticks(g, in->now_ns, spent, goal))
 		return;
-	/* Without an interrupt in this tick, what more of them would cost is unknown. */
-	if (factor < 1 && !in->interrupts)
+	/* Without a sample or an interrupt in this tick, what more of them would cost is unknown. */
+	if (factor < 1 && !in->interrupts && !in->hits)
 		return;
 	factor = clamp(g->nominal * factor, shortest(g), (double)g->config.max_period) / g->nominal;
 	g->nominal *= factor;
@@ -393,9 +404,21 @@ static void smooth_costs(struct comm_governor *g, const struct comm_governor_inp
 		smooth(&g->tick_share, (double)in->tick_hits / (double)in->hits, weight);
 	smooth(&g->switch_cost, switch_ns / dt, weight);
 	smooth(&g->daemon_cost, (double)in->daemon_ns / dt, weight);
-	smooth(&g->daemon_used, (double)(in->daemon_ns + in->daemon_idle_ns) / dt, weight);
+	smooth(&g->daemon_idle, (double)in->daemon_idle_ns / dt, weight);
 	if (g->switches)
 		smooth(&g->switch_rate, (double)in->switches / dt, weight);
+}
+
+/* Returns what counts as spent in the tick just over. */
+static double take_lumps(struct comm_governor *g, uint64_t more_ns, double dt)
+{
+	double ret;
+
+	g->lumps_ns += (double)more_ns;
+	g->lump_cost = g->lumps_ns / LUMPS_S;
+	ret = g->lumps_ns * fmin(1, dt / LUMPS_S);
+	g->lumps_ns -= ret;
+	return ret;
 }
 
 /*
@@ -442,7 +465,7 @@ void comm_governor_tick(struct comm_governor *g, const struct comm_governor_inpu
 			struct comm_governor_output *ret)
 {
 	double dt = (double)(in->now_ns - g->last_ns) / NSEC_PER_SEC, allowed, each;
-	double interrupt_ns, entry_ns, switch_ns, allowed_ns, spent_ns;
+	double interrupt_ns, entry_ns, switch_ns, lumps_ns, allowed_ns, spent_ns;
 	bool was_paused = g->paused;
 
 	put(g, ret);
@@ -460,14 +483,16 @@ void comm_governor_tick(struct comm_governor *g, const struct comm_governor_inpu
 	if (g->switches) /* any process's switch calls our BPF program */
 		switch_ns +=
 			CALLED_NS * fmax(in->machine_switches_per_s * dt, (double)in->switches);
-	ret->handler_ns = (uint64_t)(interrupt_ns + switch_ns) + in->life_ns;
+	ret->handler_ns = (uint64_t)(interrupt_ns + switch_ns) + in->life_ns + in->lumps_ns;
 	smooth_costs(g, in, dt, interrupt_ns, entry_ns, switch_ns);
+	lumps_ns = take_lumps(g, in->lumps_ns, dt);
 
 	if (g->config.overhead > 0) {
 		allowed = allowed_per_s(g);
 		allowed_ns = fmax(g->config.overhead * (double)in->target_ns,
 				  g->config.floor_ns_per_s * dt);
-		spent_ns = interrupt_ns + switch_ns + (double)in->life_ns + (double)in->daemon_ns;
+		spent_ns = interrupt_ns + switch_ns + (double)in->life_ns + (double)in->daemon_ns +
+			   lumps_ns;
 		g->credit_ns += SAFETY * allowed_ns - spent_ns;
 		g->credit_ns = clamp(g->credit_ns, -DEBT_S * allowed, CREDIT_S * allowed);
 		g->paused = must_pause(g, spent_ns - allowed_ns, allowed);
@@ -524,7 +549,7 @@ void comm_governor_allow(struct comm_governor *g, double overhead, double floor_
 	scale_costs(g, factor);
 	/* The most of it is for samples; and a pause would not come of what they cost before. */
 	g->daemon_cost /= factor;
-	g->daemon_used /= factor;
+	g->daemon_idle /= factor;
 	/* What was spent within the old budget does not make sampling pause under a smaller one. */
 	if (less > 1) {
 		g->credit_ns /= less;

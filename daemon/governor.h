@@ -14,7 +14,7 @@
  * This follows costs that change slowly.  Besides, what was spent beyond the budget is added up;
  * when that is much, sampling pauses.
  *
- * What the daemon uses of idle CPUs delays nobody (priority.h): all that it uses has a bound of its own.
+ * What the daemon uses of idle CPUs delays nobody (priority.h), and has a bound of its own.
  *
  * Where the scheduler's ticks can be samples they come first, before interrupts of
  * our own are paid for; if even they are too dear, one in several is a sample.
@@ -37,7 +37,7 @@ struct comm_governor_config {
 	double interrupt_ns;	 /* calibrated, calibrate.h */
 	double sample_ns;	 /* a first guess at the daemon's work per sample, the first ones */
 	double floor_ns_per_s;	 /* cost allowed even if the target is idle */
-	double daemon_ns_per_s;	 /* most that the daemon may use, of idle CPUs too; 0: no bound */
+	double daemon_ns_per_s;	 /* most that the daemon may use of idle CPUs; 0: no bound */
 	uint64_t period;	 /* at the start; 0: derived from the budget */
 	uint64_t min_period, max_period;
 	bool period_is_time; /* ns; else instructions */
@@ -61,6 +61,7 @@ struct comm_governor_input {
 	double machine_switches_per_s; /* of all processes: each would call our BPF program */
 	uint64_t switch_ns;	       /* our code for reported switches; 0: not measured */
 	uint64_t life_ns;	       /* our code in forks, execs, exits and mappings */
+	uint64_t lumps_ns; /* taken by what has a part of the budget and bounds itself, and costs much at once */
 	uint64_t daemon_ns;	       /* CPU time of the daemon, that others wanted */
 	uint64_t daemon_idle_ns;       /* and that nobody else wanted */
 	uint64_t target_ns;	       /* CPU time of the target */
@@ -85,12 +86,13 @@ struct comm_governor {
 	uint64_t start_ns, last_ns, set_ns, period, rng, ticks, off_ns, retry_ns;
 	double nominal;
 	/* Smoothed, per second. */
-	double interrupt_cost, entry_cost, switch_cost, life_cost, daemon_cost;
-	double daemon_used; /* with what nobody else wanted */
+	double interrupt_cost, entry_cost, switch_cost, life_cost, daemon_cost, lump_cost;
+	double daemon_idle;
 	double target_rate, switch_rate;
 	double tick_share; /* share of tick_hits in hits */
 	double credit_ns;
-	double over_ns; /* spent beyond what was allowed */
+	double over_ns;	 /* spent beyond what was allowed */
+	double lumps_ns; /* that count as spent later */
 	unsigned int tick_every;
 	uint32_t strangers_per_s;
 	uint64_t ticks_set_ns;

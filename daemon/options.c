@@ -79,8 +79,8 @@ static const struct argp_option options[] = {
 	 "target is sampled, too (default 0.2)",
 	 2},
 	{"daemon-cpu", OPT_DAEMON_CPU, "PCT", 0,
-	 "Let commd use PCT percent of the time of all CPUs at most (default 1); while CPUs are "
-	 "idle and it yields, this is not of --overhead",
+	 "Let commd use PCT percent of the time of all CPUs (default 1) beside --overhead, while "
+	 "they are idle and it yields",
 	 2},
 	{"rate", OPT_RATE, "HZ", 0, "Sample each CPU at HZ instead of holding a budget", 2},
 	{"source", OPT_SOURCE, "NAME", 0, "", 2}, /* help_filter() writes its help */

@@ -314,7 +314,8 @@ static void tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void
 	in.drained = stats.drained - p->stats.drained;
 	in.hits = stats.hits - p->stats.hits;
 	in.tick_hits = stats.tick_hits - p->stats.tick_hits;
-	in.handler_ns = stats.handler_ns - p->stats.handler_ns + p->charged_ns;
+	in.handler_ns = stats.handler_ns - p->stats.handler_ns;
+	in.lumps_ns = p->charged_ns;
 	p->charged_ns = 0;
 	in.switches = stats.switches - p->stats.switches;
 	in.switches_out = stats.switches_out - p->stats.switches_out;

@@ -26,6 +26,8 @@ struct machine {
 	double insns_per_ns;
 	double tick_ns; /* 0: ticks cannot be samples */
 	double idle;	/* share of the CPUs' time that nobody but the daemon wants */
+	double lump_ns; /* what costs much at once costs, */
+	int lump_every; /* once in so many ticks; 0: nothing does */
 	double reads;	/* CPU time by which each piece of reading takes too much, ns; 0: none */
 	double cold,
 		cold_ns; /* samples that meet what no sample met before, and what each costs more */
@@ -79,6 +81,8 @@ static void play(struct run *r, const struct machine *m, int seconds)
 		in.switches_out = (uint64_t)reported;
 		in.switch_ns = (uint64_t)(reported * m->switch_ns);
 		in.life_ns = (uint64_t)(m->life_ns_per_s * dt);
+		if (m->lump_every && r->ticks % m->lump_every == 0)
+			in.lumps_ns = (uint64_t)m->lump_ns;
 		in.target_ns = (uint64_t)(m->busy * dt * 1e9);
 		in.daemon_ns =
 			(uint64_t)(met * m->sample_ns + m->daemon_ns_per_s * dt + reported * 200);
@@ -96,7 +100,7 @@ static void play(struct run *r, const struct machine *m, int seconds)
 		in.daemon_ns -= in.daemon_idle_ns;
 		r->spent[r->ticks] =
 			n * m->interrupt_ns + met * m->handler_ns + (double)in.daemon_ns +
-			(double)in.life_ns + reported * m->switch_ns +
+			(double)in.life_ns + (double)in.lumps_ns + reported * m->switch_ns +
 			(out->switches ? (m->switches_per_s + m->others_per_s) * dt * 50 : 0);
 		r->used[r->ticks] = (double)in.target_ns;
 		r->period[r->ticks] = (double)out->period;

@@ -110,12 +110,76 @@ static void test_idle_cpus(void **state)
 	assert_true(r.daemon_used_ns < 1.1 * config.daemon_ns_per_s / TICKS_PER_S);
 }
 
+/* The bound is of idle CPUs alone: where none is idle, all that the daemon uses is of the budget already. */
+static void test_busy_cpus(void **state)
+{
+	struct machine m = {.cpus = 4,
+			    .busy = 4,
+			    .interrupt_ns = 5000,
+			    .handler_ns = 10000,
+			    .sample_ns = 100000};
+	struct comm_governor_config config = one_percent(5000);
+	double met;
+	struct run r;
+
+	(void)state;
+	begin(&r, &config);
+	play(&r, &m, 30);
+	met = r.met;
+	config.daemon_ns_per_s = met / 30 * m.sample_ns / 10;
+	begin(&r, &config);
+	play(&r, &m, 30);
+	assert_true(r.met > 0.9 * met);
+}
+
+/*
+ * A lump that is as much as a second's budget, once in 5 s, leaves the samples what it does not take: they
+ * neither pause nor come and go with it.
+ */
+static void test_lumps(void **state)
+{
+	struct machine m = {.cpus = 2,
+			    .busy = 0.06,
+			    .interrupt_ns = 12000,
+			    .handler_ns = 10000,
+			    .sample_ns = 1000,
+			    .tick_ns = 4000000};
+	struct comm_governor_config config = one_percent(12000);
+	double met, most = 0, least = 1e9;
+	struct run r;
+
+	(void)state;
+	config.tick_ns = 4000000;
+	config.floor_ns_per_s = 4000000;
+	begin(&r, &config);
+	play(&r, &m, 60);
+	met = r.met;
+	m.lump_ns = 4000000;
+	m.lump_every = 5 * TICKS_PER_S;
+	begin(&r, &config);
+	play(&r, &m, 20);
+	for (int i = 0; i < 40; i++) {
+		play(&r, &m, 1);
+		assert_false(r.governor.paused);
+		assert_int_equal(r.governor.tick_every, 1);
+		most = fmax(most, r.hz[r.ticks - 1]);
+		least = fmin(least, r.hz[r.ticks - 1]);
+	}
+	/* The budget's 0.8 of 4 ms, less 0.8 ms for lumps. */
+	assert_true(r.met > 0.6 * met && r.met < 0.9 * met);
+	assert_true(most < 2 * least);
+	for (int i = 0; i + 10 * TICKS_PER_S <= r.ticks; i++)
+		assert_true(sum(r.spent, i, i + 10 * TICKS_PER_S) < 1.25 * 10 * 4e6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_another_budget),
 		cmocka_unit_test(test_debts_of_another_budget),
 		cmocka_unit_test(test_idle_cpus),
+		cmocka_unit_test(test_busy_cpus),
+		cmocka_unit_test(test_lumps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
