@@ -414,8 +414,8 @@ static int pump(struct live *live)
 					  &live->events);
 	comm_pace_charge(live->pace, comm_companions_drain(live->companions, cut_ns,
 							   comm_live_events_push, &live->events));
-	comm_pace_charge(live->pace,
-			 comm_inspect_live_generated_ns(&live->processes) - live->generated_ns);
+	comm_pace_add_children(live->pace, comm_inspect_live_generated_ns(&live->processes) -
+						   live->generated_ns);
 	live->generated_ns = comm_inspect_live_generated_ns(&live->processes);
 	/*
 	 * A CPU on which setting the new period fails loses nothing: its samples

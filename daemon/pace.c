@@ -50,7 +50,7 @@ struct comm_pace {
 	double floor_ns_per_s; /* of the governor */
 	double floor;	       /* of COST events: asking how many CPUs there are reads a file */
 	struct comm_idle_time idle;
-	uint64_t charged_ns;
+	uint64_t charged_ns, children_ns; /* since the last tick */
 	uint64_t setup_ns, setup_own_ns; /* as the inspect view said at the last tick */
 	uint64_t setup_before_ns; /* spent before the start, or set apart, in no COST event yet */
 	uint64_t reading_ns;	  /* as the governor said */
@@ -325,6 +325,9 @@ static void tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void
 	event.cost.setup_ns = take_setup(p, now_ns, &in.daemon_ns);
 	in.daemon_idle_ns = (uint64_t)(yield(p, daemon_ns - p->daemon_ns) * (double)in.daemon_ns);
 	in.daemon_ns -= in.daemon_idle_ns;
+	/* They do not yield. */
+	in.daemon_ns += p->children_ns;
+	p->children_ns = 0;
 	in.target_ns = target_ns - p->target_ns;
 	in.machine_switches_per_s = machine_switches_per_s(p, now_ns);
 	comm_governor_held(&p->governor, stats.period);
@@ -392,7 +395,7 @@ static int enable(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, voi
 	comm_governor_skip(&p->governor, now_ns - p->disabled_ns);
 	p->start_ns += now_ns - p->disabled_ns;
 	p->seen_from_ns = p->tick_ns = now_ns;
-	p->charged_ns = 0;
+	p->charged_ns = p->children_ns = 0;
 	p->told_rate = false;
 	p->config.sampler->stats(p->config.handle, &p->stats);
 	p->target_ns = comm_target_cpu_ns(p->config.target);
@@ -478,6 +481,11 @@ void comm_pace_set_apart(struct comm_pace *p, uint64_t cpu_ns)
 void comm_pace_charge(struct comm_pace *p, uint64_t target_ns)
 {
 	p->charged_ns += target_ns;
+}
+
+void comm_pace_add_children(struct comm_pace *p, uint64_t cpu_ns)
+{
+	p->children_ns += cpu_ns;
 }
 
 /*

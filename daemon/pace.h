@@ -55,8 +55,10 @@ int comm_pace_tick(struct comm_pace *pace, uint64_t now_ns, comm_event_fn *push,
  * up, apart from the cost.
  */
 void comm_pace_set_apart(struct comm_pace *pace, uint64_t cpu_ns);
-/* Adds a cost to the target that the sampler does not count (companions) to the next tick. */
+/* Adds a cost to the target that the sampler does not count (companions) to the next tick: it may come in lumps. */
 void comm_pace_charge(struct comm_pace *pace, uint64_t target_ns);
+/* Adds CPU time of this process's children to its own of the next tick. */
+void comm_pace_add_children(struct comm_pace *pace, uint64_t cpu_ns);
 /*
  * How long to sleep until the next drain and tick, ms: 25..500; drained: how many events
  * the last drain gave.
