@@ -178,8 +178,10 @@ static inline ssize_t code_made(void *ctx, uint32_t tgid, uint64_t addr, void *b
 
 	(void)ctx;
 	(void)tgid;
-	if (addr < READS - COMM_TRAPPED_BEFORE || addr >= NO_CODE - COMM_TRAPPED_BEFORE)
+	if (addr < READS - 1024 || addr >= NO_CODE - COMM_TRAPPED_BEFORE)
 		return -EFAULT;
+	if (bytes > NO_CODE - COMM_TRAPPED_BEFORE - addr)
+		bytes = NO_CODE - COMM_TRAPPED_BEFORE - addr;
 	for (size_t i = 0; i < bytes; i++) {
 		uint64_t at = addr + i;
 

@@ -29,8 +29,10 @@ enum {
 	LOOK_MS_MIN = 5,
 	/* Traps of other processes that one window bears: each costs them time. */
 	FOREIGN_MAX = 4 * COMM_BREAKPOINT_TRAPS,
-	CODES = 256, /* places of code that are kept */
-	CODE_BYTES = COMM_TRAPPED_BEFORE + COMM_TRAPPED_AFTER,
+	/* Blocks of code that are kept: where each begins, and its length, which holds all that is of use. */
+	CODES = 256,
+	CODE_STEP = 512,
+	CODE_BYTES = CODE_STEP + COMM_TRAPPED_BEFORE + COMM_TRAPPED_AFTER,
 	PAGE_BYTES = 4096,
 };
 
@@ -67,7 +69,7 @@ struct window {
 struct code {
 	uint32_t tgid;
 	uint32_t n; /* bytes; 0: none is kept here */
-	uint64_t ip, addr;
+	uint64_t block, addr;
 	uint8_t bytes[CODE_BYTES];
 };
 
@@ -387,18 +389,19 @@ static void drain(struct comm_register_windows *w)
 
 static struct code *code_at(struct comm_register_windows *w, uint32_t tgid, uint64_t ip)
 {
-	struct code *c = &w->code[comm_hash_mix(ip, tgid) % CODES];
+	uint64_t block = (ip - COMM_TRAPPED_BEFORE) / CODE_STEP;
+	struct code *c = &w->code[comm_hash_mix(block, tgid) % CODES];
 	ssize_t n;
 
-	if (c->n && c->tgid == tgid && c->ip == ip)
+	if (c->n && c->tgid == tgid && c->block == block)
 		return c;
-	*c = (struct code){.tgid = tgid, .ip = ip, .addr = ip - COMM_TRAPPED_BEFORE};
+	*c = (struct code){.tgid = tgid, .block = block, .addr = block * CODE_STEP};
 	n = w->config.read_code(w->config.code_ctx, tgid, c->addr, c->bytes, CODE_BYTES);
-	if (n < COMM_TRAPPED_BEFORE && c->addr / PAGE_BYTES != (ip - 1) / PAGE_BYTES) {
+	if (n < 0 || c->addr + (uint64_t)n < ip) {
 		/* The page before is not there. */
 		c->addr = (ip - 1) & ~(uint64_t)(PAGE_BYTES - 1);
-		n = w->config.read_code(w->config.code_ctx, tgid, c->addr, c->bytes,
-					ip + COMM_TRAPPED_AFTER - c->addr);
+		c->block = c->addr / CODE_STEP;
+		n = w->config.read_code(w->config.code_ctx, tgid, c->addr, c->bytes, CODE_BYTES);
 	}
 	c->n = n > 0 ? (uint32_t)n : 0;
 	return c;

@@ -13,6 +13,7 @@
 #include "sampled_blocks.h"
 #include "shared_parts.h"
 #include "target_files.h"
+#include "text_pages.h"
 #include "thread_pointer.h"
 
 #include <errno.h>
@@ -57,6 +58,7 @@ struct live_inspect {
 	struct comm_target_files *files;
 	struct comm_peek *peek;
 	struct comm_process_reader *reader;
+	struct comm_text_pages *text;
 	struct comm_python_codes *python;
 	struct comm_python_threads *python_threads;
 	struct comm_process_lru processes;
@@ -199,7 +201,7 @@ static ssize_t live_text(void *ctx, uint32_t tgid, const struct comm_mapping *m,
 		return -EFAULT;
 	if (len_bytes > m->end - addr)
 		len_bytes = m->end - addr;
-	return read_memory(live, tgid, addr, buf, len_bytes);
+	return comm_text_pages_read(live->text, tgid, m, addr, buf, len_bytes, comm_clock_now_ns());
 }
 
 /* -ENOENT: the code is generated, as far as is known. */
@@ -517,6 +519,7 @@ static void live_destroy(void *ctx)
 	struct live_inspect *live = ctx;
 
 	comm_process_lru_deinit(&live->processes);
+	comm_text_pages_destroy(live->text);
 	comm_python_codes_destroy(live->python);
 	comm_python_threads_destroy(live->python_threads);
 	comm_sampled_blocks_destroy(live->sampled);
@@ -574,6 +577,8 @@ int comm_inspect_live_create(struct comm_inspect *ret)
 		err = comm_peek_create(comm_target_files_parser(live->files), &live->peek);
 	if (!err)
 		err = comm_process_reader_create(live->peek, &live->reader);
+	if (!err)
+		err = comm_text_pages_create(read_memory, live, &live->text);
 	heap.names = live->names;
 	if (!err)
 		err = comm_heap_blocks_create(&heap, &live->blocks);

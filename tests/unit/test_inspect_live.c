@@ -405,6 +405,9 @@ static void a_process_that_ends(void **state)
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	assert_int_equal(inspect.ops->maps(inspect.ctx, child, &all, &n), -ESRCH);
+	/* What was read of the file's code holds for the next process; nothing is read of one that is gone. */
+	assert_int_equal(inspect.ops->text(inspect.ctx, child, &m, ip, text, 16), 16);
+	m.writable = true;
 	assert_true(inspect.ops->text(inspect.ctx, child, &m, ip, text, 16) < 0);
 	assert_int_equal(inspect.ops->thread_name(inspect.ctx, child, child, name), -ESRCH);
 	/* No other known process maps the child's file, and its code is named all the same. */
