@@ -55,10 +55,13 @@ enum {
 	COARSE_NS = 10 * 1000 * 1000, /* what the time may be too early */
 	WORDS = 8192,		      /* entries that are read at once */
 	BACK_PAGES = 1 << 21,	      /* gone back through in search of a page's extent: 8 GiB */
-	SEARCH_MOST = 1024,	      /* questions between two searches for the root */
-	SEARCH_BYTES = 16 << 20,      /* read in one of them, and */
-	TRIES = 64,		      /* words that could lead to the extent */
-	CONFIRMATIONS = 8,	      /* by other extents, and */
+	/* Questions between two searches for the root: so many times those before, and so many at most. */
+	AGAIN_FACTOR = 3,
+	SEARCH_MOST = 4096,
+	SEARCH_BYTES = 16 << 20, /* read in one of them, and */
+	ALIKE_WORDS = 32,
+	TRIES = 64,	   /* words that could lead to the extent */
+	CONFIRMATIONS = 8, /* by other extents, and */
 	CONFIRMATIONS_LEAST = 2,
 	CONTRADICTIONS_MORE = 3, /* as the program goes on meanwhile */
 	LEAVES = 16,
@@ -466,6 +469,22 @@ static ssize_t read_bounded(void *ctx, uint64_t addr, void *buf, size_t len_byte
 	return bounded->memory->read(bounded->memory->ctx, addr, buf, len_bytes);
 }
 
+static bool may_be_leaf(uint64_t word)
+{
+	return word && word % NODE_ALIGNMENT == 0 && word < user_end;
+}
+
+/* The words behind a root's are such as well, or none: an address is of what has few of them. */
+static bool may_be_in_root(const uint64_t *word, size_t n)
+{
+	if (!may_be_leaf(*word))
+		return false;
+	for (size_t i = 1; i < n && i < ALIKE_WORDS; i++)
+		if (word[i] && !may_be_leaf(word[i]))
+			return false;
+	return true;
+}
+
 /*
  * The root among variables.  Where it is, the word tells that a piece would have in it; of words that could be
  * that one *tries more are tried.
@@ -473,28 +492,26 @@ static ssize_t read_bounded(void *ctx, uint64_t addr, void *buf, size_t len_byte
 static int find_root(struct jemalloc *je, const struct comm_marks_memory *memory,
 		     const struct comm_range *zeroed, uint64_t piece, unsigned int *tries)
 {
-	uint64_t shift = piece / PAGE / ENTRIES * 8, at = zeroed->start, n;
+	uint64_t shift = piece / PAGE / ENTRIES * 8, at = zeroed->start, n, root[TRIES];
+	unsigned int n_roots = 0;
 	int err;
 
-	for (; zeroed->end - at >= ROOT_BYTES; at += n * 8) {
+	for (; zeroed->end - at >= ROOT_BYTES && n_roots < *tries; at += n * 8) {
 		n = (zeroed->end - at - ROOT_BYTES) / 8 + 1;
 		if (n > WORDS)
 			n = WORDS;
 		err = read_words(memory, at + shift, je->word, n);
 		if (err)
 			return err;
-		for (size_t i = 0; i < n; i++) {
-			uint64_t leaf = je->word[i];
-
-			if (!leaf || leaf % NODE_ALIGNMENT || leaf >= user_end)
-				continue;
-			je->root = at + i * 8;
-			if (is_root(je, memory, piece))
-				return 0;
-			if (!--*tries)
-				return -ENOENT;
-			n = i + 1; /* the words are others now */
-		}
+		for (size_t i = 0; i < n && n_roots < *tries; i++)
+			if (may_be_in_root(je->word + i, n - i))
+				root[n_roots++] = at + i * 8;
+	}
+	*tries -= n_roots;
+	for (unsigned int i = 0; i < n_roots; i++) {
+		je->root = root[i];
+		if (is_root(je, memory, piece))
+			return 0;
 	}
 	return -ENOENT;
 }
@@ -516,7 +533,9 @@ static int search(struct jemalloc *je, const struct comm_marks_memory *memory, u
 	je->root = 0;
 	if (err == -EAGAIN)
 		return err;
-	je->search_at = je->n_asked + (je->n_asked < SEARCH_MOST ? je->n_asked : SEARCH_MOST);
+	je->search_at =
+		je->n_asked + (AGAIN_FACTOR * je->n_asked < SEARCH_MOST ? AGAIN_FACTOR * je->n_asked
+									: SEARCH_MOST);
 	return -ENODATA;
 }
 

@@ -143,11 +143,12 @@ static void memory_of_others(void **state)
 	assert_int_equal(b.start, (uintptr_t)mapped);
 	assert_int_not_equal(told(variable, &b), 0);
 	assert_int_not_equal(told(&local, &b), 0);
-	/* The tree is found, too, if what is asked for first is not in it. */
+	/* The tree is found, too, if what is asked for first is not in it: a few questions later. */
 	teardown(NULL);
 	setup(NULL);
 	assert_int_equal(block_of(mapped + 2000000, &b), 0);
-	assert_int_equal(block_of(own, &b), 0);
+	for (int i = 0; block_of(own, &b); i++, clock_ns += 3 * (uint64_t)SECOND_NS)
+		assert_true(i < 4);
 	free(p);
 	free(mapped);
 	je.free(own);
