@@ -480,6 +480,11 @@ struct comm_report_total {
 	double wrote_bytes, all_wrote_bytes;
 	/* All that it read, or that was read of the object, by whom ever: also without a known writer. */
 	double reads_bytes;
+	/*
+	 * How long the node was, all: with those within it, in the report's length_unit: a sum over the node's threads
+	 * and code.  Below 0: it is not known.
+	 */
+	double length, all_length;
 };
 
 /* A datum is fresh that changes within 10 ms, 1 s, 10 s; in an exact run, that was written less than that before. */
@@ -559,6 +564,12 @@ struct comm_report {
 	double overhead_settled;
 	size_t n_census;	 /* 0 but for query->census, and without a survey */
 	uint64_t daemon_idle_ns; /* in the range, as of comm_run */
+	/*
+	 * With query->totals: the counter that lengths of nodes are of, named as of comm_report_count ("instructions",
+	 * "accesses", "cpu-time-ns"); NULL: the run counted none for such nodes, nodes are of data, or the query is of
+	 * certain threads or functions.
+	 */
+	const char *length_unit;
 };
 
 /*

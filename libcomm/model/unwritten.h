@@ -2,8 +2,8 @@
 /*
  * Unwritten: reads of data that was never seen to be written, whose writer is unknown, by reading
  * end, a thread's at a site of an object.  Estimators and exact results sum them for a slice, the
- * store for wider ones, and a report states them by its nodes.  What writing ends wrote, where
- * that was counted, is kept in the same form.  One thread uses a table.
+ * store for wider ones, and a report states them by its nodes.  What writing ends wrote, and how long code
+ * was, is kept in the same form where it was counted.  One thread uses a table.
  */
 #ifndef COMM_UNWRITTEN_H
 #define COMM_UNWRITTEN_H
@@ -32,6 +32,13 @@ struct comm_unwritten {
 struct comm_written {
 	const struct comm_unwritten_end *end; /* first_bytes 0 */
 	size_t n_ends;
+};
+
+/* How much of a counter fell to a slice's code, by end; no ends: nobody counted it. */
+struct comm_lengths {
+	const struct comm_unwritten_end *end; /* bytes: the amount; object and first_bytes 0 */
+	size_t n_ends;
+	uint32_t counter; /* index or id of its name, as the user says */
 };
 
 /* By thread, site and object. */

@@ -87,6 +87,9 @@ int comm_aggregate_init(struct comm_aggregate *aggregate, const struct comm_quer
 	if (!code && query->totals)
 		code = comm_node_writes_init(&aggregate->writes, query, &aggregate->own, reader->db,
 					     whole->run.id);
+	if (!code && query->totals)
+		code = comm_node_lengths_init(&aggregate->lengths, query, &aggregate->own,
+					      reader->db, whole->run.id);
 	return code ? comm_reader_fail_db(reader, err, code) : 0;
 }
 
@@ -104,6 +107,7 @@ void comm_aggregate_deinit(struct comm_aggregate *aggregate)
 	comm_unseen_nodes_deinit(&aggregate->unseen);
 	comm_census_nodes_deinit(&aggregate->census);
 	comm_node_writes_deinit(&aggregate->writes);
+	comm_node_lengths_deinit(&aggregate->lengths);
 	memset(aggregate, 0, sizeof(*aggregate));
 }
 

@@ -13,6 +13,7 @@
 #include "edge_table.h"
 #include "grouping.h"
 #include "id_sums.h"
+#include "node_lengths.h"
 #include "node_writes.h"
 #include "origin_mix.h"
 #include "report.h"
@@ -67,7 +68,8 @@ struct comm_aggregate {
 	struct comm_id_sums selfs; /* with totals: what nodes read of themselves, by node */
 	struct comm_unseen_nodes unseen;
 	struct comm_census_nodes census;
-	struct comm_node_writes writes; /* with totals */
+	struct comm_node_writes writes;	  /* with totals */
+	struct comm_node_lengths lengths; /* likewise */
 };
 
 /* Of whose nodes writers and readers are. */

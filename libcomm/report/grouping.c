@@ -44,7 +44,8 @@ int comm_grouping_open(struct comm_grouping_use *use, const struct comm_grouping
 					  .by_thread = ops->by_thread,
 					  .tells_threads = ops->by_thread && !ops->by_role,
 					  .tells_roles = ops->by_role,
-					  .of_reads = ops->of_reads};
+					  .of_reads = ops->of_reads,
+					  .of_data = ops->of_data};
 	if (sqlite3_prepare_v2(reader->db, ops->sql, -1, &use->row, NULL) != SQLITE_OK)
 		code = comm_schema_errno(reader->db);
 	else if (ops->open)

@@ -66,6 +66,7 @@ struct comm_grouping_use {
 	bool tells_threads; /* what two threads do is of two nodes */
 	bool tells_roles;   /* what threads of two roles do */
 	bool of_reads;	    /* nodes are of what is read: a write by itself has none */
+	bool of_data;	    /* nodes are of what is accessed: code by itself has none */
 	sqlite3_stmt *row;
 };
 
@@ -93,6 +94,7 @@ struct comm_grouping_ops {
 	bool by_thread; /* initial value of the use's */
 	bool by_role;	/* and threads that are alike have one */
 	bool of_reads;	/* likewise */
+	bool of_data;	/* likewise */
 	/* Gives the nodes of end.  Where nodes are between ends, end is the reader's. */
 	int (*at)(struct comm_grouping_use *use, const struct comm_end *end,
 		  struct comm_shares *ret);

@@ -12,6 +12,7 @@
 #include "aggregate.h"
 #include "aggregate_edges.h"
 #include "cachelines.h"
+#include "count.h"
 #include "frame_counts.h"
 #include "ids.h"
 #include "interval.h"
@@ -414,8 +415,10 @@ static int scan_slice(struct work *work, const struct comm_slices_one *slice, sq
 		code = comm_census_nodes_slice(&aggregate->census, &aggregate->own, &work->filter,
 					       slice);
 	if (!code)
-		code = comm_node_writes_slice(&aggregate->writes, &aggregate->own, &work->filter,
-					      slice);
+		code = comm_node_ends_slice(&aggregate->writes.writes, &aggregate->own,
+					    &work->filter, slice);
+	if (!code)
+		code = comm_node_ends_slice(&aggregate->lengths.ends, &aggregate->own, NULL, slice);
 	return code;
 }
 
@@ -475,6 +478,36 @@ static int load_counts(struct work *work, char **err)
 	return 0;
 }
 
+/* Where no code was counted, CPU time is how long threads and regions were, if that was counted. */
+static int load_cpu_lengths(struct work *work)
+{
+	struct comm_grouping_use *own = &work->aggregate.own;
+	struct comm_report *report = work->report;
+	struct comm_report_count *count;
+	size_t n;
+	int code;
+
+	if (!work->aggregate.lengths.ends.ask || report->length_unit || own->ops->around ||
+	    comm_node_counts_check(own, NULL))
+		return 0;
+	code = comm_node_counts_load(own, &work->slices, &count, &n, NULL);
+	if (code)
+		return code == -ENODATA ? 0 : code;
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(count[i].counter, COMM_COUNTER_CPU) != 0)
+			continue;
+		report->length_unit = COMM_COUNTER_CPU;
+		for (size_t j = 0; j < report->n_totals; j++) {
+			struct comm_report_total *total = &work->whole->totals[j];
+
+			if (!strcmp(count[i].node.id, total->node.id))
+				total->length = total->all_length = count[i].total;
+		}
+	}
+	free(count);
+	return 0;
+}
+
 static int build(struct work *work, char **err)
 {
 	struct comm_report *report = work->report;
@@ -507,6 +540,8 @@ static int build(struct work *work, char **err)
 					&report->n_places);
 	if (!code)
 		code = comm_aggregate_edges_make(&work->aggregate);
+	if (!code)
+		code = load_cpu_lengths(work);
 	if (code)
 		return comm_reader_fail_db(work->reader, err, code);
 	if (work->query->cachelines)

@@ -31,7 +31,7 @@ struct total {
 	double reader_bytes, writer_bytes; /* of the largest edges */
 	const struct comm_edge *to_reader, *from_writer; /* these */
 	double unwritten_bytes, all_unwritten_bytes;
-	double all_wrote_bytes; /* of the nodes within it, and itself */
+	double all_wrote_bytes, all_length; /* of the nodes within it, and itself */
 	double size;
 	uint32_t child, next; /* index and one; in the tree */
 };
@@ -231,6 +231,19 @@ static int add_wrote(struct totals *totals, const struct comm_id_sum *wrote)
 	return 0;
 }
 
+/* The same of how long a node was. */
+static int add_length(struct totals *totals, const struct comm_id_sum *length)
+{
+	uint32_t at;
+	int code = total_of(totals, length->id[0], &at);
+
+	if (code)
+		return code;
+	for (; at; at = totals->total[at - 1].around)
+		totals->total[at - 1].all_length += length->bytes;
+	return 0;
+}
+
 static void put_volume(const struct totals *totals, const struct total *total, enum sum_kind kind,
 		       bool is_other, struct comm_report_volume *ret)
 {
@@ -273,8 +286,11 @@ static int put(struct totals *totals, const struct total *from, struct comm_repo
 	to->node.read_bytes = to->read.bytes;
 	to->node.unwritten_bytes = from->unwritten_bytes;
 	to->all_unwritten_bytes = from->all_unwritten_bytes;
-	code = comm_node_writes_of(&totals->aggregate->writes, from->id, &to->wrote_bytes);
+	code = comm_node_ends_of(&totals->aggregate->writes.writes, from->id, &to->wrote_bytes);
 	to->all_wrote_bytes = to->wrote_bytes < 0 ? to->wrote_bytes : from->all_wrote_bytes;
+	if (!code)
+		code = comm_node_ends_of(&totals->aggregate->lengths.ends, from->id, &to->length);
+	to->all_length = to->length < 0 ? to->length : from->all_length;
 	if (!code)
 		code = comm_node_writes_reads_of(&totals->aggregate->writes, from->id,
 						 &to->reads_bytes);
@@ -304,6 +320,8 @@ static int order(const void *pa, const void *pb, void *ctx)
 		return a->size > b->size ? -1 : 1;
 	if (a->all_wrote_bytes != b->all_wrote_bytes)
 		return a->all_wrote_bytes > b->all_wrote_bytes ? -1 : 1;
+	if (a->all_length != b->all_length)
+		return a->all_length > b->all_length ? -1 : 1;
 	return (a->id > b->id) - (a->id < b->id);
 }
 
@@ -369,11 +387,17 @@ int comm_totals_make(struct comm_aggregate *aggregate, const struct comm_edge_ta
 
 	for (size_t i = 0; i < edges->n && !code; i++)
 		code = add_edge(&totals, &edges->edge[i], &seen[i]);
-	for (size_t i = 0; i < aggregate->writes.writes.n && !code; i++)
-		code = add_wrote(&totals, &aggregate->writes.writes.sum[i]);
+	for (size_t i = 0; i < aggregate->writes.writes.sums.n && !code; i++)
+		code = add_wrote(&totals, &aggregate->writes.writes.sums.sum[i]);
+	for (size_t i = 0; i < aggregate->lengths.ends.sums.n && !code; i++)
+		code = add_length(&totals, &aggregate->lengths.ends.sums.sum[i]);
 	for (size_t i = 0; i < aggregate->unseen.nodes.n && !code; i++)
 		if (!aggregate->unseen.nodes.edge[i].src_thread)
 			code = add_unseen(&totals, &aggregate->unseen.nodes.edge[i]);
+	if (!code)
+		code = comm_node_lengths_unit(&aggregate->lengths, &aggregate->whole->run,
+					      &aggregate->whole->texts,
+					      &aggregate->report->length_unit);
 	if (!code)
 		code = make_tree(&totals, &first);
 	if (!code) {

@@ -162,6 +162,9 @@ static int add_rows(struct comm_slice_packer *packer, const struct comm_slice_in
 	for (size_t i = 0; i < info->written.n_ends && !err; i++)
 		err = add_end(packer, naming, info->written.end[i].thread,
 			      info->written.end[i].site, info->written.end[i].object);
+	for (size_t i = 0; i < info->lengths.n_ends && !err; i++)
+		err = add_end(packer, naming, info->lengths.end[i].thread,
+			      info->lengths.end[i].site, info->lengths.end[i].object);
 	for (size_t i = 0; i < info->n_census && !err; i++)
 		err = add_end(packer, naming, info->census[i].thread, info->census[i].site,
 			      info->census[i].object);
@@ -298,6 +301,7 @@ static size_t aligned(size_t bytes)
 	X((info)->census, (info)->n_census)                \
 	X((info)->unwritten.end, (info)->unwritten.n_ends) \
 	X((info)->written.end, (info)->written.n_ends)     \
+	X((info)->lengths.end, (info)->lengths.n_ends)     \
 	X((lines)->line, (lines)->n_lines)                 \
 	X((lines)->use, (lines)->n_uses)
 

@@ -40,6 +40,7 @@ void comm_rollup_deinit(struct comm_rollup *rollup)
 		comm_origins_deinit(&rollup->open[i].origins);
 		comm_unwritten_ends_deinit(&rollup->open[i].unwritten);
 		comm_unwritten_ends_deinit(&rollup->open[i].written);
+		comm_unwritten_ends_deinit(&rollup->open[i].lengths);
 		comm_counts_deinit(&rollup->open[i].counts);
 		comm_cachelines_deinit(&rollup->open[i].cachelines);
 		comm_census_deinit(&rollup->open[i].census);
@@ -54,6 +55,7 @@ static void forget(struct comm_rollup_open *open)
 	comm_origins_clear(&open->origins);
 	comm_unwritten_ends_clear(&open->unwritten);
 	comm_unwritten_ends_clear(&open->written);
+	comm_unwritten_ends_clear(&open->lengths);
 	comm_counts_clear(&open->counts);
 	comm_cachelines_clear(&open->cachelines);
 	comm_census_clear(&open->census);
@@ -192,6 +194,8 @@ static int fold(struct comm_rollup_open *open, size_t keep, size_t more_than)
 		comm_unwritten_ends_fold(&open->unwritten, keep, folded);
 	if (open->written.n > more_than)
 		comm_unwritten_ends_fold(&open->written, keep, folded);
+	if (open->lengths.n > more_than)
+		comm_unwritten_ends_fold(&open->lengths, keep, folded);
 	if (open->counts.n > more_than)
 		comm_counts_fold(&open->counts, keep, folded);
 	if (open->census.n > more_than)
@@ -242,6 +246,9 @@ static int close_level(struct comm_rollup *rollup, int level)
 	comm_unwritten_ends_sort(&open->written);
 	open->info.written.end = open->written.end;
 	open->info.written.n_ends = open->written.n;
+	comm_unwritten_ends_sort(&open->lengths);
+	open->info.lengths.end = open->lengths.end;
+	open->info.lengths.n_ends = open->lengths.n;
 	comm_counts_sort(&open->counts);
 	open->info.count = open->counts.count;
 	open->info.n_counts = open->counts.n;
@@ -370,6 +377,11 @@ static int sum(struct comm_rollup *rollup, int level, const struct comm_slice_in
 		err = comm_unwritten_ends_add(&open->unwritten, &info->unwritten.end[i]);
 	for (size_t i = 0; i < info->written.n_ends && !err; i++)
 		err = comm_unwritten_ends_add(&open->written, &info->written.end[i]);
+	/* A run counts lengths by one counter. */
+	if (info->lengths.n_ends)
+		open->info.lengths.counter = info->lengths.counter;
+	for (size_t i = 0; i < info->lengths.n_ends && !err; i++)
+		err = comm_unwritten_ends_add(&open->lengths, &info->lengths.end[i]);
 	for (size_t i = 0; i < info->n_counts && !err; i++)
 		err = comm_counts_add(&open->counts, &info->count[i]);
 	for (size_t i = 0; info->cachelines && i < info->cachelines->n_lines && !err; i++)

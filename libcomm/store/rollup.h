@@ -25,7 +25,7 @@ struct comm_rollup_open {
 	struct comm_edge_table cells;
 	struct comm_placements placements;
 	struct comm_origins origins;
-	struct comm_unwritten_ends unwritten, written;
+	struct comm_unwritten_ends unwritten, written, lengths;
 	struct comm_counts counts;
 	struct comm_cachelines cachelines;
 	struct comm_census census;

@@ -37,6 +37,8 @@ static const struct {
 	 "INSERT INTO unwritten (run, slice, ends) VALUES (?1,?2,?3)"},
 	{offsetof(struct comm_rows, put_written),
 	 "INSERT INTO written (run, slice, part, ends) VALUES (?1,?2,?3,?4)"},
+	{offsetof(struct comm_rows, put_length),
+	 "INSERT INTO length (run, slice, part, ends, counter) VALUES (?1,?2,?3,?4,?5)"},
 	{offsetof(struct comm_rows, put_count),
 	 "INSERT INTO count (run, slice, thread, region, counter, value, enabled_ns, running_ns)"
 	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8)"},
@@ -61,6 +63,8 @@ static const struct {
 	 "DELETE FROM unwritten WHERE run = ?1 AND slice = ?2"},
 	{offsetof(struct comm_rows, drop_written),
 	 "DELETE FROM written WHERE run = ?1 AND slice = ?2"},
+	{offsetof(struct comm_rows, drop_lengths),
+	 "DELETE FROM length WHERE run = ?1 AND slice = ?2"},
 	{offsetof(struct comm_rows, drop_counts),
 	 "DELETE FROM count WHERE run = ?1 AND slice = ?2"},
 	{offsetof(struct comm_rows, drop_cachelines),
@@ -270,19 +274,18 @@ static int put_unwritten(struct comm_rows *rows, int64_t run_id, int64_t slice,
 }
 
 /* All ends: an object that lacks some would seem to be written less. */
-static int put_written(struct comm_rows *rows, int64_t run_id, int64_t slice,
-		       const struct comm_written *written)
+static int put_ends(struct comm_rows *rows, sqlite3_stmt *s, int64_t run_id, int64_t slice,
+		    const struct comm_unwritten_end *end, size_t n)
 {
-	sqlite3_stmt *s = rows->put_written;
 	uint8_t *ends = malloc(COMM_PACKED_ENDS_BYTES);
 	int err = ends ? 0 : -ENOMEM;
 
 	sqlite3_bind_int64(s, 1, run_id);
 	sqlite3_bind_int64(s, 2, slice);
-	for (size_t at = 0; at < written->n_ends && !err; at += COMM_PACKED_ENDS) {
-		size_t left = written->n_ends - at;
+	for (size_t at = 0; at < n && !err; at += COMM_PACKED_ENDS) {
+		size_t left = n - at;
 		size_t bytes = comm_unwritten_pack(
-			written->end + at, left < COMM_PACKED_ENDS ? left : COMM_PACKED_ENDS, ends);
+			end + at, left < COMM_PACKED_ENDS ? left : COMM_PACKED_ENDS, ends);
 
 		sqlite3_bind_int64(s, 3, (int64_t)(at / COMM_PACKED_ENDS));
 		sqlite3_bind_blob64(s, 4, ends, bytes, SQLITE_STATIC);
@@ -291,6 +294,13 @@ static int put_written(struct comm_rows *rows, int64_t run_id, int64_t slice,
 	sqlite3_bind_null(s, 4);
 	free(ends);
 	return err;
+}
+
+static int put_lengths(struct comm_rows *rows, int64_t run_id, int64_t slice,
+		       const struct comm_lengths *lengths)
+{
+	sqlite3_bind_int64(rows->put_length, 5, lengths->counter);
+	return put_ends(rows, rows->put_length, run_id, slice, lengths->end, lengths->n_ends);
 }
 
 static int put_counts(struct comm_rows *rows, int64_t run_id, int64_t slice,
@@ -421,7 +431,10 @@ int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 	if (!err)
 		err = put_unwritten(rows, run_id, slice, &info->unwritten);
 	if (!err && info->written.n_ends)
-		err = put_written(rows, run_id, slice, &info->written);
+		err = put_ends(rows, rows->put_written, run_id, slice, info->written.end,
+			       info->written.n_ends);
+	if (!err && info->lengths.n_ends)
+		err = put_lengths(rows, run_id, slice, &info->lengths);
 	if (!err)
 		err = put_counts(rows, run_id, slice, info->count, info->n_counts);
 	if (!err)
@@ -435,12 +448,12 @@ int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 
 int64_t comm_rows_drop(struct comm_rows *rows, int64_t run_id, int64_t slice)
 {
-	enum { N_ALL = 11 };
+	enum { N_ALL = 12 };
 	sqlite3_stmt *const all[N_ALL] = {
-		rows->drop_census,     rows->drop_written,    rows->drop_cacheline_uses,
-		rows->drop_cachelines, rows->drop_counts,     rows->drop_unwritten,
-		rows->drop_origins,    rows->drop_placements, rows->drop_losses,
-		rows->drop_slice,      rows->drop_edges};
+		rows->drop_census,	   rows->drop_written,	  rows->drop_lengths,
+		rows->drop_cacheline_uses, rows->drop_cachelines, rows->drop_counts,
+		rows->drop_unwritten,	   rows->drop_origins,	  rows->drop_placements,
+		rows->drop_losses,	   rows->drop_slice,	  rows->drop_edges};
 	int err;
 
 	for (size_t i = 0; i < N_ALL; i++) {

@@ -13,11 +13,11 @@
 struct comm_rows {
 	sqlite3 *db;
 	sqlite3_stmt *put_slice, *put_edge, *put_loss, *put_placement, *put_origin, *put_unwritten,
-		*put_written, *put_count;
+		*put_written, *put_length, *put_count;
 	sqlite3_stmt *put_cacheline, *put_cacheline_use, *drop_cachelines, *drop_cacheline_uses;
 	sqlite3_stmt *put_census, *drop_census;
 	sqlite3_stmt *drop_slice, *drop_edges, *drop_losses, *drop_placements, *drop_origins,
-		*drop_unwritten, *drop_written, *drop_counts;
+		*drop_unwritten, *drop_written, *drop_lengths, *drop_counts;
 };
 
 int comm_rows_init(struct comm_rows *rows, sqlite3 *db);

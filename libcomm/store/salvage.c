@@ -262,6 +262,7 @@ static int tidy(struct salvage *salvage)
 		"DELETE FROM cacheline WHERE slice NOT IN (SELECT id FROM slice);"
 		"DELETE FROM census WHERE slice NOT IN (SELECT id FROM slice);"
 		"DELETE FROM written WHERE slice NOT IN (SELECT id FROM slice);"
+		"DELETE FROM length WHERE slice NOT IN (SELECT id FROM slice);"
 		"DELETE FROM cacheline_use WHERE slice NOT IN (SELECT id FROM slice);"
 		"CREATE TEMP TABLE partial AS SELECT run, id FROM slice s WHERE edges <>"
 		" (SELECT count(*) FROM edge WHERE run = s.run AND slice = s.id);";

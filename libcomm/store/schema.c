@@ -365,6 +365,17 @@ static const char version_14[] =
 	"ALTER TABLE edge DROP COLUMN guess_bytes;"
 	"ALTER TABLE edge DROP COLUMN guess_first_bytes;";
 
+/*
+ * A length is how much of a counter fell to a slice's ends, a thread at a context each, as unwritten.h packs it, with object 0,
+ * in as many parts as it takes.  None: nobody counted it, as of runs that sampled, and older ones.  Wider slices hold
+ * the sums.
+ */
+static const char version_15[] =
+	"CREATE TABLE length ("
+	" run INTEGER NOT NULL, slice INTEGER NOT NULL, counter INTEGER NOT NULL,"
+	" part INTEGER NOT NULL, ends BLOB NOT NULL,"
+	" PRIMARY KEY (run, slice, counter, part)) WITHOUT ROWID;";
+
 _Static_assert(COMM_STRANDS_PACKED == 32 && COMM_LEVEL_OBJECT == 6, "the numbers above");
 
 static const struct {
@@ -373,7 +384,7 @@ static const struct {
 } migrations[] = {
 	{1, version_1},	  {2, version_2},   {3, version_3},   {4, version_4},	{5, version_5},
 	{6, version_6},	  {7, version_7},   {8, version_8},   {9, version_9},	{10, version_10},
-	{11, version_11}, {12, version_12}, {13, version_13}, {14, version_14},
+	{11, version_11}, {12, version_12}, {13, version_13}, {14, version_14}, {15, version_15},
 };
 
 _Static_assert(sizeof(migrations) / sizeof(*migrations) == COMM_SCHEMA_VERSION,

@@ -563,7 +563,7 @@ static bool is_empty(const struct comm_slice_info *info, size_t n_edges)
 {
 	return !n_edges && !info->samples && !info->n_placements && !info->n_origins &&
 	       !info->n_counts && !info->n_census && !info->unwritten.n_ends &&
-	       !info->written.n_ends && !(info->unwritten.bytes > 0) &&
+	       !info->written.n_ends && !info->lengths.n_ends && !(info->unwritten.bytes > 0) &&
 	       !(info->watched.unanswered_bytes > 0) &&
 	       (!info->cachelines || (!info->cachelines->n_lines && !info->cachelines->n_uses));
 }
@@ -589,7 +589,7 @@ static void keep(struct comm_store *store, const struct comm_slice_info *info)
 	kept->n_counters = 0;
 	kept->cachelines = NULL;
 	kept->census = NULL;
-	kept->unwritten.end = kept->written.end = NULL;
+	kept->unwritten.end = kept->written.end = kept->lengths.end = NULL;
 }
 
 /* Slices that were written are safe; a wide slice that cannot be written costs readers time, not data. */

@@ -74,6 +74,7 @@ struct comm_slice_info {
 	struct comm_budgets budgets;
 	struct comm_unwritten unwritten; /* its ends are the caller's, may be none */
 	struct comm_written written;	 /* likewise */
+	struct comm_lengths lengths;	 /* likewise; of a counter by its index below */
 	struct comm_watched_sums watched;
 	uint64_t loss[COMM_LOSS_MAX];
 	/* Of a wide slice: how many parts its strands are made of, and these (schema.c); else 0. */

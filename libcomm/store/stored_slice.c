@@ -76,6 +76,23 @@ static int take_ends(struct comm_stored_slice *slice, struct comm_unwritten_ends
 	return err;
 }
 
+static int take_lengths(struct comm_stored_slice *slice, struct comm_dictionary *dict,
+			const struct comm_naming *naming, uint32_t row_cap)
+{
+	struct comm_lengths *lengths = &slice->info.lengths;
+	const uint32_t counter = lengths->counter;
+	int err = 0;
+
+	if (counter >= slice->info.n_counters || counter >= COMM_COUNTERS_MAX)
+		lengths->n_ends = 0;
+	if (lengths->n_ends)
+		err = comm_dictionary_counter(dict, counter, slice->info.counter[counter],
+					      &lengths->counter);
+	return err ? err
+		   : take_ends(slice, &slice->lengths, dict, naming, row_cap, &lengths->end,
+			       &lengths->n_ends);
+}
+
 static int take_counts(struct comm_stored_slice *slice, struct comm_dictionary *dict,
 		       const struct comm_naming *naming, uint32_t row_cap)
 {
@@ -217,6 +234,8 @@ int comm_stored_slice_make(struct comm_stored_slice *slice, struct comm_dictiona
 		err = take_ends(slice, &slice->written, dict, naming, row_cap,
 				&slice->info.written.end, &slice->info.written.n_ends);
 	if (!err)
+		err = take_lengths(slice, dict, naming, row_cap);
+	if (!err)
 		err = take_counts(slice, dict, naming, row_cap);
 	if (!err)
 		err = take_cachelines(slice, dict, naming, row_cap);
@@ -232,6 +251,7 @@ void comm_stored_slice_deinit(struct comm_stored_slice *slice)
 	comm_origins_deinit(&slice->origins);
 	comm_unwritten_ends_deinit(&slice->unwritten);
 	comm_unwritten_ends_deinit(&slice->written);
+	comm_unwritten_ends_deinit(&slice->lengths);
 	comm_counts_deinit(&slice->counts);
 	comm_cachelines_deinit(&slice->cachelines);
 	comm_census_deinit(&slice->census);

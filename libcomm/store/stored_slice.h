@@ -17,7 +17,7 @@ struct comm_stored_slice {
 	struct comm_placements placements;
 	struct comm_census census;
 	struct comm_origins origins;
-	struct comm_unwritten_ends unwritten, written;
+	struct comm_unwritten_ends unwritten, written, lengths;
 	struct comm_counts counts;
 	struct comm_cachelines cachelines;
 };

@@ -315,6 +315,8 @@ class comm_report_total(Structure):
         ("wrote_bytes", c_double),
         ("all_wrote_bytes", c_double),
         ("reads_bytes", c_double),
+        ("length", c_double),
+        ("all_length", c_double),
     ]
 
 
@@ -381,6 +383,7 @@ class comm_report(Structure):
         ("overhead_settled", c_double),
         ("n_census", c_size_t),
         ("daemon_idle_ns", c_uint64),
+        ("length_unit", c_char_p),
     ]
 
 

@@ -252,6 +252,8 @@ class Total:
     wrote_bytes: float
     all_wrote_bytes: float
     reads_bytes: float
+    length: float
+    all_length: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +320,7 @@ class ReportData:
     overhead_settled: float
     n_census: int
     daemon_idle_ns: int
+    length_unit: str
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
     losses: tuple[Loss, ...]

@@ -117,6 +117,18 @@ static void test_cpu_time_of_regions(void **state)
 	assert_true(count_of(report, "(no region)", COMM_COUNTER_CPU)->total == 3e8);
 	assert_true(count_of(report, "r0", COMM_COUNTER_CPU)->total == 4e8);
 	comm_report_free(report);
+	/* And so long they were. */
+	q = (struct comm_query){.size = sizeof(q), .by = "region", .totals = 1};
+	report = report_of(&q);
+	assert_string_equal(report->length_unit, COMM_COUNTER_CPU);
+	assert_int_equal(report->n_totals, 2);
+	for (size_t i = 0; i < report->n_totals; i++) {
+		const struct comm_report_total *total = comm_report_total_at(report, i);
+
+		assert_true(total->length == (strcmp(total->node.name, "parse") ? 3e8 : 9e8));
+		assert_true(total->all_length == total->length);
+	}
+	comm_report_free(report);
 	comm_store_close(store);
 }
 

@@ -194,6 +194,13 @@ static int write_counted(struct comm_store *store, int slice)
 		{.thread = MAIN, .site = sites.put_in_produce, .object = 1, .bytes = 20},
 		{.thread = MAIN, .site = sites.put_in_produce, .object = unread, .bytes = 3},
 	};
+	const struct comm_unwritten_end length[] = {
+		{.thread = MAIN, .site = sites.produce, .bytes = 400},
+		{.thread = MAIN, .site = sites.put_in_main, .bytes = 50},
+		{.thread = MAIN, .site = sites.put_in_produce, .bytes = 6},
+		{.thread = WORKER, .site = sites.get, .bytes = 7000},
+	};
+	static const char *const counters[] = {"frames", "instructions"};
 	const struct comm_unwritten_end unwritten = {
 		.thread = WORKER, .site = sites.get, .object = 1, .bytes = 5};
 	const struct comm_edge read = edge(MAIN, sites.put_in_main, WORKER, sites.get, 4000, 1);
@@ -202,6 +209,9 @@ static int write_counted(struct comm_store *store, int slice)
 		.end_ns = START + (slice + 1) * SECOND,
 		.unwritten = {.bytes = 5, .end = &unwritten, .n_ends = 1},
 		.written = {written, 4},
+		.lengths = {length, 4, 1},
+		.counter = counters,
+		.n_counters = 2,
 	};
 	struct comm_naming naming = made_naming(names);
 
@@ -216,6 +226,7 @@ static void make_counted(void)
 	make_calls(false);
 	unread = made_object(names, COMM_OBJECT_STATIC, "unread", "program", 8);
 	unlink(path);
+	c.rollup_ns = 4 * SECOND;
 	store = open_store(&c);
 	begin(store);
 	for (int i = 0; i < SLICES; i++)
@@ -256,6 +267,63 @@ static void test_counted_writes(void **state)
 	assert_true(total_of(report, "main")->all_wrote_bytes == 1123 * SLICES);
 	assert_true(total_of(report, "produce from main")->all_wrote_bytes == 123 * SLICES);
 	comm_report_free(report);
+}
+
+static void check_lengths(void)
+{
+	struct comm_query q = {.size = sizeof(q), .by = "function", .totals = 1};
+	struct comm_report *report = report_of(&q);
+
+	assert_string_equal(report->length_unit, "instructions");
+	assert_true(total_of(report, "put")->length == 56 * SLICES);
+	assert_true(total_of(report, "get")->length == 7000 * SLICES);
+	comm_report_free(report);
+	q.by = "path";
+	report = report_of(&q);
+	assert_true(total_of(report, "main")->length == 0);
+	assert_true(total_of(report, "main")->all_length == 456 * SLICES);
+	assert_true(total_of(report, "produce from main")->length == 400 * SLICES);
+	assert_true(total_of(report, "produce from main")->all_length == 406 * SLICES);
+	comm_report_free(report);
+}
+
+/* Of slices, and of wider ones that are left when these are gone. */
+static void test_lengths(void **state)
+{
+	(void)state;
+	make_counted();
+	check_lengths();
+	sql("DELETE FROM length WHERE slice IN (SELECT id FROM slice WHERE level = 0)");
+	sql("DELETE FROM edge WHERE slice IN (SELECT id FROM slice WHERE level = 0)");
+	sql("DELETE FROM slice WHERE level = 0");
+	assert_true(query("SELECT count(*) FROM slice") == SLICES / 4);
+	check_lengths();
+}
+
+/* Of data, and of what may be a part of a node, no length is known. */
+static void test_unknown_lengths(void **state)
+{
+	const struct comm_query asked[] = {
+		{.size = sizeof(asked[0]), .by = "object", .totals = 1},
+		{.size = sizeof(asked[0]), .by = "function,object", .totals = 1},
+		{.size = sizeof(asked[0]), .by = "function", .objects = 1, .totals = 1},
+		{.size = sizeof(asked[0]), .by = "struct", .totals = 1},
+		{.size = sizeof(asked[0]), .by = "function", .thread = "worker", .totals = 1},
+	};
+
+	(void)state;
+	make_counted();
+	sql("INSERT INTO type VALUES (2, 'struct s', 'f', 0)");
+	sql("UPDATE context SET type = 2 WHERE id > 1");
+	for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {
+		struct comm_report *report = report_of(&asked[i]);
+
+		assert_null(report->length_unit);
+		assert_true(report->n_totals > 0);
+		for (size_t j = 0; j < report->n_totals; j++)
+			assert_true(comm_report_total_at(report, j)->length < 0);
+		comm_report_free(report);
+	}
 }
 
 /* Of whom, and of what, writes are not known though they were counted. */
@@ -411,9 +479,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_functions),	     TEST(test_doubts),		TEST(test_intervals),
-		TEST(test_objects),	     TEST(test_call_tree),	TEST(test_hostile_calls),
-		TEST(test_trees_of_threads), TEST(test_counted_writes), TEST(test_unknown_writes),
+		TEST(test_functions),	     TEST(test_doubts),		 TEST(test_intervals),
+		TEST(test_objects),	     TEST(test_call_tree),	 TEST(test_hostile_calls),
+		TEST(test_trees_of_threads), TEST(test_counted_writes),	 TEST(test_unknown_writes),
+		TEST(test_lengths),	     TEST(test_unknown_lengths),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

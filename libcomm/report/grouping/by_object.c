@@ -114,6 +114,7 @@ const struct comm_grouping_ops comm_grouping_object = {
 	.kind_name = "object",
 	.letter = 'o',
 	.ends = &comm_grouping_thread,
+	.of_data = true,
 	.open = object_open,
 	.close = object_close,
 	.at = object_at,

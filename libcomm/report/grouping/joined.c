@@ -77,6 +77,7 @@ static int joined_open(struct comm_grouping_use *use, char **err)
 		use->tells_threads |= joined->part[joined->n - 1].use.tells_threads;
 		use->tells_roles |= joined->part[joined->n - 1].use.tells_roles;
 		use->of_reads |= joined->part[joined->n - 1].use.of_reads;
+		use->of_data |= joined->part[joined->n - 1].use.of_data;
 		at += len + (at[len] == ',');
 	}
 	return code;
