@@ -62,6 +62,7 @@ enum comm_exact_kind {
 	COMM_EXACT_CALLED,
 	COMM_EXACT_ENTRY,
 	COMM_EXACT_UNCUT, /* a uint64_t: CLOCK_MONOTONIC from which on slices took too much memory: the last one takes the rest */
+	COMM_EXACT_LENGTHS, /* of the phase whose record came last; none at all: not counted */
 };
 
 /*
@@ -148,7 +149,7 @@ struct comm_exact_file_calls {
 /* Where a site is.  Its record of COMM_EXACT_SITE says nothing then. */
 struct comm_exact_file_code {
 	uint32_t site;
-	uint32_t reserved;
+	uint32_t access_bytes; /* that an access there is of; 0: accesses are not counted by code */
 	uint64_t ip; /* run-time address, in the instruction or the call that comes before it */
 	uint64_t
 		reads; /* from there on the next instruction that reads memory is the site's; 0: it is of no type */
@@ -213,6 +214,13 @@ struct comm_exact_file_instructions {
 	uint64_t count;
 };
 
+/* The same of an actor. */
+struct comm_exact_file_length {
+	uint32_t actor;
+	uint32_t reserved;
+	uint64_t count;
+};
+
 struct comm_exact_file_end {
 	uint64_t edges;
 	uint64_t accesses;
@@ -239,6 +247,7 @@ _Static_assert(sizeof(struct comm_exact_file_edge) == 32, "file format");
 _Static_assert(sizeof(struct comm_exact_file_ages) == 24, "file format");
 _Static_assert(sizeof(struct comm_exact_file_write) == 16, "file format");
 _Static_assert(sizeof(struct comm_exact_file_instructions) == 16, "file format");
+_Static_assert(sizeof(struct comm_exact_file_length) == 16, "file format");
 _Static_assert(sizeof(struct comm_exact_file_end) == 32, "file format");
 
 #endif

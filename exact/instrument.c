@@ -313,7 +313,9 @@ static void add_told(struct builder *b, UChar kind, IRTemp base, Long offset, UI
 	IRTemp told = assign(b, Ity_I64, size == 8 ? value : IRExpr_Unop(Iop_32Uto64, value));
 
 	make_room(b, 2);
-	add_pending(b, (struct pending){.root = {told}, .base = told, .kind = COMM_TRACE_TELL});
+	add_pending(b, (struct pending){.root = {told, b->instructions},
+					.base = told,
+					.kind = COMM_TRACE_TELL});
 	add_pending(b, (struct pending){.root = {base, offset},
 					.base = base,
 					.size = size,

@@ -308,6 +308,36 @@ static void put_instructions(void)
 	}
 }
 
+static Bool ran_more(const struct comm_tool_actor *actor)
+{
+	return actor->instructions != actor->told_instructions;
+}
+
+static void put_lengths(void)
+{
+	UInt n = comm_array_count(&trace->table.actors), left = 0, in_record = 0;
+
+	for (UInt i = 0; i < n; i++)
+		left += ran_more(comm_array_at(&trace->table.actors, i));
+	/* Another process may be counting. */
+	for (UInt i = 0; i < n && left; i++) {
+		struct comm_tool_actor *actor = comm_array_at(&trace->table.actors, i);
+		struct comm_exact_file_length length = {
+			.actor = i, .count = actor->instructions - actor->told_instructions};
+
+		if (!length.count)
+			continue;
+		if (!in_record) {
+			in_record = left < EDGES_PER_RECORD ? left : EDGES_PER_RECORD;
+			begin(COMM_EXACT_LENGTHS, in_record * sizeof(length));
+		}
+		put(&length, sizeof(length));
+		actor->told_instructions += length.count;
+		in_record--;
+		left--;
+	}
+}
+
 void comm_output_phase(const HChar *next_name)
 {
 	UInt n = count_threads();
@@ -325,6 +355,7 @@ void comm_output_phase(const HChar *next_name)
 		for (UInt i = 0; i < ALL_CELLS; i++)
 			put_cells(&all_cells[i]);
 		put_instructions();
+		put_lengths();
 		phase.index++;
 	}
 	phase.start_ns = phase.end_ns;

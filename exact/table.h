@@ -21,6 +21,7 @@
 struct comm_tool_actor {
 	uint32_t thread, site;
 	uint32_t region, path; /* that the thread was in (region.h, call.h); 0: none */
+	uint64_t instructions, told_instructions; /* while counting; and in earlier phases */
 };
 
 struct comm_tool_cell {

@@ -88,8 +88,10 @@ static uint32_t actor_outside(struct comm_trace *trace, uint32_t thread, uint32_
 /* Few of all sites meet each of thousands of regions: an array for each by site would be empty but for these. */
 uint32_t comm_trace_actor(struct comm_trace *trace, uint32_t thread, uint32_t site)
 {
-	const struct comm_tool_actor within = {thread, site, trace->threads[thread].region,
-					       trace->threads[thread].path};
+	const struct comm_tool_actor within = {.thread = thread,
+					       .site = site,
+					       .region = trace->threads[thread].region,
+					       .path = trace->threads[thread].path};
 	uint32_t actor = 0;
 
 	if (within.region || within.path)
@@ -104,6 +106,7 @@ struct view {
 	uint64_t bit;
 	uint32_t shift;
 	bool by_object, counting;
+	struct comm_tool_actor *all_actors;
 	const uint32_t *actor; /* of the running thread, by site */
 	uint32_t n_actors;     /* 0: it is in a region */
 	/* What was asked for last there; actor 0: nothing. */
@@ -137,6 +140,7 @@ static INLINE struct view view_of(const struct comm_trace *trace)
 			 .time_offset = trace->shadow.time_offset,
 			 .bit = trace->reader_bit,
 			 .shift = trace->shadow.shift,
+			 .all_actors = comm_array_at(&trace->table.actors, 0),
 			 .by_object = trace->by_object,
 			 .counting = trace->counting,
 			 .instructions = trace->instructions,
@@ -156,6 +160,14 @@ static INLINE void tell_thread(struct comm_trace *trace, struct view *v)
 	if (v->counting)
 		trace->thread_instructions[trace->thread] += v->instructions - v->told;
 	v->told = v->instructions;
+}
+
+/* Of the actor whose segment that is. */
+static INLINE void count_instructions(struct view *v, uint32_t actor, uint32_t n)
+{
+	v->instructions += n;
+	if (LIKELY(v->counting))
+		v->all_actors[actor].instructions += n;
 }
 
 /* The view is not used any more. */
@@ -472,6 +484,14 @@ static INLINE void touch(struct comm_trace *trace, const struct view *v,
 	}
 }
 
+/* How many instructions of a segment were counted before that access: up to a mark that changed whether any are. */
+static INLINE uint32_t counted_before(const struct comm_tool_segment *segment, uint32_t access)
+{
+	if (LIKELY(access < 2) || segment->access[access - 2].kind != COMM_TRACE_TELL)
+		return 0;
+	return segment->access[access - 2].offset;
+}
+
 /*
  * Accesses from..to - 1 of a segment.  Where a mark among them says that reads count from there on, or no longer, the
  * view has to be made anew, and the rest be worked off with that: returns where it begins, else 0.
@@ -481,7 +501,7 @@ static INLINE uint32_t work_off(struct comm_trace *trace, struct view *v,
 				uint32_t from, uint32_t to)
 {
 	struct comm_trace_access *access = segment->access + from, *end = segment->access + to;
-	uint32_t actor = 0;
+	uint32_t actor = 0, counted = counted_before(segment, from);
 
 	if (UNLIKELY(segment->entered) && access < end && access->kind == COMM_TRACE_ENTER) {
 		enter_call(trace, segment->entered - 1, slot[access->base]);
@@ -520,6 +540,8 @@ static INLINE uint32_t work_off(struct comm_trace *trace, struct view *v,
 				continue;
 			/* Marks themselves are no accesses. */
 			v->accesses--;
+			count_instructions(v, actor, access->offset - counted);
+			counted = access->offset;
 			access++;
 			take_mark(trace, v, addr, base);
 			/* Which may move the actors. */
@@ -537,7 +559,7 @@ static INLINE uint32_t work_off(struct comm_trace *trace, struct view *v,
 		}
 	}
 	v->accesses += to - from;
-	v->instructions += segment->n_instructions;
+	count_instructions(v, actor, segment->n_instructions - counted);
 	if (UNLIKELY(v->instructions >= v->phase_end)) {
 		trace->instructions = v->instructions;
 		tell_thread(trace, v);

@@ -28,7 +28,10 @@ enum comm_trace_kind {
 	/* No accesses: a call that is told apart begins, the first of a segment; and a call returns.  Of the stack's top. */
 	COMM_TRACE_ENTER = 8,
 	COMM_TRACE_LEAVE = 16,
-	/* No access: the write that follows, which may be one of a mark, stores what is in the base's slot. */
+	/*
+	 * No access: the write that follows, which may be one of a mark, stores what is in the base's slot.  The offset is
+	 * how many of the segment's instructions have begun.
+	 */
 	COMM_TRACE_TELL = 32,
 };
 

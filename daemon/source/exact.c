@@ -319,8 +319,9 @@ static double counted_bytes(const struct exact *exact)
 static struct comm_count count_frames(const struct exact *exact)
 {
 	const struct comm_exact_run *run = comm_exact_run(exact->result);
-	struct comm_count frames = {
-		.thread = COMM_ID_OTHER, .counter = 1, .value = (double)run->n_frames};
+	struct comm_count frames = {.thread = COMM_ID_OTHER,
+				    .counter = COMM_EXACT_COUNTED_FRAMES,
+				    .value = (double)run->n_frames};
 
 	for (uint32_t i = 0; i < run->n_threads; i++)
 		if (comm_exact_thread_at(exact->result, i)->tid == run->pid)
@@ -350,7 +351,11 @@ static struct span span_of(const struct exact *exact, uint32_t index)
 
 static int store_phase(struct exact *exact, uint32_t index)
 {
-	static const char *const counters[] = {COMM_COUNTER_INSTRUCTIONS, COMM_COUNTER_FRAMES};
+	static const char *const counters[COMM_EXACT_COUNTERS] = {
+		[COMM_EXACT_COUNTED_INSTRUCTIONS] = COMM_COUNTER_INSTRUCTIONS,
+		[COMM_EXACT_COUNTED_FRAMES] = COMM_COUNTER_FRAMES,
+		[COMM_EXACT_COUNTED_ACCESSES] = COMM_COUNTER_ACCESSES,
+	};
 	const struct comm_exact_run *run = comm_exact_run(exact->result);
 	const struct span when = span_of(exact, index);
 	struct comm_naming naming = {
@@ -374,7 +379,7 @@ static int store_phase(struct exact *exact, uint32_t index)
 		/* Accesses and frames are counted for the run as a whole: the last slice has them. */
 		.accesses = index + 1 == run->n_phases ? run->accesses : 0,
 		.counter = counters,
-		.n_counters = 2,
+		.n_counters = COMM_EXACT_COUNTERS,
 	};
 	const struct comm_census *census;
 	struct comm_count *count = NULL;
@@ -393,6 +398,8 @@ static int store_phase(struct exact *exact, uint32_t index)
 		err = -ENOMEM;
 	if (!err)
 		err = comm_exact_slice_writes(exact->result, index, &info.written);
+	if (!err)
+		err = comm_exact_slice_lengths(exact->result, index, &info.lengths);
 	if (!err)
 		err = comm_exact_slice_instructions(exact->result, index, &count, &info.n_counts);
 	if (!err && index + 1 == run->n_phases && run->n_frames)

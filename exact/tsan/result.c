@@ -446,7 +446,9 @@ static void put_code(void)
 	put_site(SITE_KERNEL, SITE_KERNEL);
 	for (site = COMM_SITE_FIRST; site < COMM_EXACT_SITES; site++) {
 		uint64_t pc = comm_exact_site_pc(site);
-		struct comm_exact_file_code code = {.site = result.site[site], .ip = pc - 1};
+		struct comm_exact_file_code code = {.site = result.site[site],
+						    .access_bytes = comm_exact_site_bytes(site),
+						    .ip = pc - 1};
 
 		if (!result.site[site])
 			continue;

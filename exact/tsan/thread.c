@@ -12,7 +12,13 @@
 #include "exact.h"
 #include "mark.h"
 
-enum { FIRST_EDGES = 1024, PAGE_BYTES = 4096 };
+enum {
+	FIRST_EDGES = 1024,
+	PAGE_BYTES = 4096,
+	INSTRUCTION_BYTES_MAX = 16, /* that are announced at once */
+	WORD_BYTES = 8,
+	BY_WORDS = UINT8_MAX, /* a site's size, where its accesses differ in theirs */
+};
 
 #define ARENA_BYTES ((size_t)1 << 34)
 
@@ -29,6 +35,7 @@ struct dictionary {
 	struct comm_exact_identity identity[COMM_EXACT_THREADS];
 	/* Open addressing: a site's number is its place. */
 	uint64_t pc[COMM_EXACT_SITES];
+	uint8_t bytes[COMM_EXACT_SITES]; /* of an access there, 0: there was none yet */
 	/* Likewise: the region around << 48 and the address of the name. */
 	uint64_t region[COMM_EXACT_REGIONS];
 };
@@ -262,6 +269,22 @@ struct comm_exact_place comm_exact_site_place(uint32_t site)
 	return comm_exact_place_at(dictionary->pc[site] >> COMM_EXACT_PLACE_SHIFT);
 }
 
+uint32_t comm_exact_site_bytes(uint32_t site)
+{
+	return dictionary->bytes[site] == BY_WORDS ? WORD_BYTES : dictionary->bytes[site];
+}
+
+/* Threads that meet the site at once say the same, or that it goes by words. */
+static void tell_bytes(uint32_t site, uint64_t len_bytes)
+{
+	uint8_t *bytes = &dictionary->bytes[site], was = __atomic_load_n(bytes, __ATOMIC_RELAXED);
+
+	if (was == len_bytes || was == BY_WORDS)
+		return;
+	__atomic_store_n(bytes, was || len_bytes > INSTRUCTION_BYTES_MAX ? BY_WORDS : len_bytes,
+			 __ATOMIC_RELAXED);
+}
+
 void comm_exact_region(uint32_t region, uint32_t *ret_parent, const char **ret_name)
 {
 	*ret_parent = dictionary->region[region] >> COMM_EXACT_PLACE_SHIFT;
@@ -481,6 +504,7 @@ void comm_exact_read(struct comm_exact_thread *t, uint64_t addr, uint64_t len_by
 
 	if (comm_exact_frame_read == COMM_EXACT_STOPPED)
 		return;
+	tell_bytes(site, len_bytes);
 	while (len_bytes) {
 		uint64_t *cell = comm_cell_by(addr & -granule, shift);
 		uint64_t was = __atomic_load_n(cell, __ATOMIC_RELAXED);
@@ -536,6 +560,7 @@ void comm_exact_write(struct comm_exact_thread *t, uint64_t addr, uint64_t len_b
 	struct comm_exact_write now = {.pc = pc | t->place_bits, .cell = cell_of(t, pc)};
 	uint64_t part = granule - (addr & (granule - 1));
 
+	tell_bytes(now.cell >> COMM_CELL_WRITER_SHIFT & (COMM_EXACT_SITES - 1), len_bytes);
 	while (len_bytes) {
 		if (part > len_bytes)
 			part = len_bytes;

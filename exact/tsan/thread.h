@@ -145,6 +145,8 @@ uint64_t comm_exact_site_pc(uint32_t site);
 /* The instruction itself accesses, not what is called there. */
 int comm_exact_site_is_own(uint32_t site);
 struct comm_exact_place comm_exact_site_place(uint32_t site);
+/* How many an access there is of; of what reads or writes as much as it is told each word of eight counts as one.  0: none was made. */
+uint32_t comm_exact_site_bytes(uint32_t site);
 /* name: NULL, there is no such region. */
 void comm_exact_region(uint32_t region, uint32_t *ret_parent, const char **ret_name);
 /*

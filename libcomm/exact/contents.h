@@ -27,10 +27,11 @@ struct comm_exact {
 	struct comm_exact_file_ages *ages; /* of each edge; NULL: not counted */
 	struct comm_exact_file_write *write;
 	struct comm_exact_file_instructions *executed;
-	size_t n_edges, n_writes, n_executed;
-	struct comm_unwritten_ends unwritten, written; /* of the slice asked for last */
-	struct comm_census census;		       /* likewise */
-	uint8_t *seen;				       /* one flag per dictionary entry */
+	struct comm_exact_file_length *length;
+	size_t n_edges, n_writes, n_executed, n_lengths;
+	struct comm_unwritten_ends unwritten, written, lengths; /* of the slice asked for last */
+	struct comm_census census;				/* likewise */
+	uint8_t *seen;						/* one flag per dictionary entry */
 };
 
 #endif

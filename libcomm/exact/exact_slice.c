@@ -135,6 +135,51 @@ int comm_exact_slice_writes(struct comm_exact *exact, uint32_t index, struct com
 	return 0;
 }
 
+static int add_length(struct comm_exact *exact, uint32_t actor, double length)
+{
+	const struct comm_exact_actor *of = &exact->actor[actor];
+	const struct comm_unwritten_end end = {.thread = of->thread + 1,
+					       .site = named(exact->site_name, of->site),
+					       .bytes = length};
+
+	return length > 0 ? comm_unwritten_ends_add(&exact->lengths, &end) : 0;
+}
+
+static double accesses_of(const struct comm_exact *exact, uint32_t actor, uint64_t bytes)
+{
+	uint32_t access_bytes = exact->code[exact->actor[actor].site].access_bytes;
+
+	return access_bytes ? (double)bytes / access_bytes : 0;
+}
+
+int comm_exact_slice_lengths(struct comm_exact *exact, uint32_t index, struct comm_lengths *ret)
+{
+	const struct comm_exact_phase *phase = comm_exact_phase_at(exact, index);
+	const bool counted = exact->n_lengths;
+	int err = 0;
+
+	if (!phase)
+		return -ENOENT;
+	comm_unwritten_ends_clear(&exact->lengths);
+	for (size_t i = 0; i < phase->n_lengths && !err; i++)
+		err = add_length(exact, phase->length[i].actor, (double)phase->length[i].count);
+	for (size_t i = 0; i < phase->n_edges && !counted && !err; i++)
+		err = add_length(exact, phase->edge[i].dst,
+				 accesses_of(exact, phase->edge[i].dst, phase->edge[i].bytes));
+	for (size_t i = 0; i < phase->n_writes && !counted && !err; i++)
+		err = add_length(exact, phase->write[i].actor,
+				 accesses_of(exact, phase->write[i].actor, phase->write[i].bytes));
+	if (err)
+		return err;
+	comm_unwritten_ends_sort(&exact->lengths);
+	*ret = (struct comm_lengths){
+		.end = exact->lengths.end,
+		.n_ends = exact->lengths.n,
+		.counter = counted ? COMM_EXACT_COUNTED_INSTRUCTIONS : COMM_EXACT_COUNTED_ACCESSES,
+	};
+	return 0;
+}
+
 int comm_exact_slice_instructions(const struct comm_exact *exact, uint32_t index,
 				  struct comm_count **ret, size_t *ret_n)
 {

@@ -14,7 +14,7 @@
 #include "text.h"
 
 enum {
-	KINDS = COMM_EXACT_UNCUT + 1,
+	KINDS = COMM_EXACT_LENGTHS + 1,
 };
 
 #define MAX_FILE_BYTES ((uint64_t)4 << 30)
@@ -25,7 +25,7 @@ struct input {
 	size_t bytes;
 	size_t first_record;
 	uint32_t count[KINDS]; /* records */
-	size_t n_actors, n_edges, n_writes, n_executed, n_paths, text_bytes;
+	size_t n_actors, n_edges, n_writes, n_executed, n_lengths, n_paths, text_bytes;
 	size_t untold; /* edges of the record before */
 	uint64_t edges_promised;
 };
@@ -119,6 +119,12 @@ static int survey_record(struct input *in, const struct result_record *r)
 		    !in->count[COMM_EXACT_PHASE])
 			return -EBADMSG;
 		in->n_executed += r->bytes / sizeof(struct comm_exact_file_instructions);
+		break;
+	case COMM_EXACT_LENGTHS:
+		if (r->bytes % sizeof(struct comm_exact_file_length) ||
+		    !in->count[COMM_EXACT_PHASE])
+			return -EBADMSG;
+		in->n_lengths += r->bytes / sizeof(struct comm_exact_file_length);
 		break;
 	case COMM_EXACT_PATHS:
 		if (r->bytes % sizeof(struct comm_exact_file_path))
@@ -312,7 +318,7 @@ static int load_code(struct comm_exact *exact, const struct result_record *r)
 	memcpy(&f, r->payload, sizeof(f));
 	if (f.site >= exact->run.n_sites)
 		return -EBADMSG;
-	exact->code[f.site] = (struct comm_exact_code){f.ip, f.reads};
+	exact->code[f.site] = (struct comm_exact_code){f.ip, f.reads, f.access_bytes};
 	return 0;
 }
 
@@ -396,7 +402,8 @@ static int load_phase(struct comm_exact *exact, const struct result_record *r, u
 					  .edge = exact->edge + exact->n_edges,
 					  .ages = exact->ages ? exact->ages + exact->n_edges : NULL,
 					  .write = exact->write + exact->n_writes,
-					  .executed = exact->executed + exact->n_executed};
+					  .executed = exact->executed + exact->n_executed,
+					  .length = exact->length + exact->n_lengths};
 	return 0;
 }
 
@@ -472,6 +479,23 @@ static int load_instructions(struct comm_exact *exact, const struct result_recor
 			return -EBADMSG;
 	exact->n_executed += n;
 	phase->n_executed += n;
+	return 0;
+}
+
+static int load_lengths(struct comm_exact *exact, const struct result_record *r,
+			struct comm_exact_phase *phase)
+{
+	size_t n = r->bytes / sizeof(*exact->length);
+	struct comm_exact_file_length *length = exact->length + exact->n_lengths;
+
+	if (!n)
+		return 0;
+	memcpy(length, r->payload, r->bytes);
+	for (size_t i = 0; i < n; i++)
+		if (!length[i].actor || length[i].actor >= exact->run.n_actors)
+			return -EBADMSG;
+	exact->n_lengths += n;
+	phase->n_lengths += n;
 	return 0;
 }
 
@@ -563,6 +587,9 @@ static int load(struct comm_exact *exact, const struct input *in)
 		case COMM_EXACT_INSTRUCTIONS:
 			ret = load_instructions(exact, &r, &exact->phase[n_phases - 1]);
 			break;
+		case COMM_EXACT_LENGTHS:
+			ret = load_lengths(exact, &r, &exact->phase[n_phases - 1]);
+			break;
 		case COMM_EXACT_END:
 			memcpy(&end, r.payload, sizeof(end));
 			exact->run.accesses = end.accesses;
@@ -631,6 +658,7 @@ int comm_exact_parse(const void *data, size_t bytes, struct comm_exact **ret, ch
 		exact->ages = array(in.n_edges, sizeof(*exact->ages), &rc);
 	exact->write = array(in.n_writes, sizeof(*exact->write), &rc);
 	exact->executed = array(in.n_executed, sizeof(*exact->executed), &rc);
+	exact->length = array(in.n_lengths, sizeof(*exact->length), &rc);
 	exact->seen =
 		array((size_t)exact->run.n_threads + exact->run.n_functions + exact->run.n_sites +
 			      exact->run.n_objects + exact->run.n_regions,
@@ -716,10 +744,12 @@ void comm_exact_close(struct comm_exact *exact)
 	comm_census_deinit(&exact->census);
 	comm_unwritten_ends_deinit(&exact->unwritten);
 	comm_unwritten_ends_deinit(&exact->written);
+	comm_unwritten_ends_deinit(&exact->lengths);
 	free(exact->edge);
 	free(exact->ages);
 	free(exact->write);
 	free(exact->executed);
+	free(exact->length);
 	free(exact->path);
 	free(exact->seen);
 	free(exact);

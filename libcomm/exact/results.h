@@ -50,6 +50,7 @@ struct comm_exact_code {
 	uint64_t ip;
 	uint64_t
 		reads; /* the first instruction from there on that reads memory is the site's; 0: none is */
+	uint32_t access_bytes; /* of each access; 0: not known */
 };
 
 struct comm_exact_heap {
@@ -68,6 +69,16 @@ struct comm_exact_phase {
 	size_t n_writes;
 	const struct comm_exact_file_instructions *executed; /* n_executed 0: nobody counted them */
 	size_t n_executed;
+	const struct comm_exact_file_length *length; /* n_lengths 0: nobody counted them */
+	size_t n_lengths;
+};
+
+/* Counters that slices have, by the indexes that counts and lengths name them by. */
+enum comm_exact_counter {
+	COMM_EXACT_COUNTED_INSTRUCTIONS,
+	COMM_EXACT_COUNTED_FRAMES,
+	COMM_EXACT_COUNTED_ACCESSES,
+	COMM_EXACT_COUNTERS,
 };
 
 /*
@@ -112,7 +123,7 @@ void comm_exact_rename(struct comm_exact *exact, const uint32_t *site, const uin
 int comm_exact_slice(struct comm_exact *exact, uint32_t phase, comm_edge_fn *emit, void *ctx,
 		     struct comm_unwritten *ret_unwritten);
 /*
- * What each thread executed in a phase: *ret (malloc'ed, caller frees) has ret_n counts of counter 0, each
+ * What each thread executed in a phase: *ret (malloc'ed, caller frees) has ret_n counts of instructions, each
  * thread once, by the threads of slices, and room for one more.  -ENOENT: no such phase; -ENOMEM.
  */
 int comm_exact_slice_instructions(const struct comm_exact *exact, uint32_t phase,
@@ -126,5 +137,10 @@ int comm_exact_slice_census(struct comm_exact *exact, uint32_t phase,
 			    const struct comm_census **ret);
 /* What was written in a phase; valid until the next call.  -ENOENT: no such phase; -ENOMEM. */
 int comm_exact_slice_writes(struct comm_exact *exact, uint32_t phase, struct comm_written *ret);
+/*
+ * How long code was in a phase, by an enum comm_exact_counter: its instructions where these were counted, else its
+ * accesses, as far as it is known of how many bytes one is.  Valid until the next call.  -ENOENT: no such phase; -ENOMEM.
+ */
+int comm_exact_slice_lengths(struct comm_exact *exact, uint32_t phase, struct comm_lengths *ret);
 
 #endif

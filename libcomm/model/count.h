@@ -25,6 +25,8 @@ enum {
 #define COMM_COUNTER_FRAMES "frames"
 /* As perf calls the event; reports tell bytes by it. */
 #define COMM_COUNTER_INSTRUCTIONS "instructions"
+/* Of memory, as libcomm-exact counts them. */
+#define COMM_COUNTER_ACCESSES "accesses"
 
 struct comm_count {
 	uint32_t thread;

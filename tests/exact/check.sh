@@ -114,6 +114,13 @@ exact instructions
 is "instructions of a thread, but for those while nothing counts" "$(spun)" "3 500000"
 exact instructions --phase-instructions=50000
 is "and in phases" "$(spun) $(("$("$dump" "$tmp/out" instructions | cut -f1 | sort -u | wc -l)" > 3))" "3 500000 1"
+# Of each thread in each phase the same as of its code.
+by_code() {
+  { "$dump" "$tmp/out" instructions | awk -F'\t' '$2 != "-"'; "$dump" "$tmp/out" lengths | awk -F'\t' '{print $1 "\t" $2 "\t-" $4}'; } |
+    awk -F'\t' '{n[$1 "\t" $2] += $3} END {for (i in n) {k++; wrong += n[i] != 0}; print (k > 3), wrong + 0}'
+}
+is "and by code" "$(by_code) $(("$("$dump" "$tmp/out" lengths | cut -f3 | sort -u | wc -l)" > 10))" "1 0 1"
+is "of the code that took them" "$("$dump" "$tmp/out" lengths | awk -F'\t' '$3 == "spin" {n[$2] += $4} END {for (i in n) print n[i]}' | sort -n | awk '{n[NR] = $1} END {print NR, n[3] - n[2]}')" "3 500000"
 
 exact heap --granularity=3
 grep -q 'power of two' "$tmp/log"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Prints a result file of the exact source: one line per edge, by
- *	threads | functions | lines | objects | calls | ages | instructions
+ *	threads | functions | lines | objects | calls | ages | instructions | lengths
  * as "phase from to [object] bytes first_bytes", tab separated; from and to
  * begin with "tid:".  By ages it is as by functions, with the bytes that were written less than 10 ms, 1 s
  * and 10 s before, in place of these two.  Of instructions there is a line per thread, "phase tid:name count", and one of all as
@@ -14,7 +14,7 @@
 
 #include "results.h"
 
-enum by { THREADS, FUNCTIONS, LINES, OBJECTS, CALLS, AGES, INSTRUCTIONS };
+enum by { THREADS, FUNCTIONS, LINES, OBJECTS, CALLS, AGES, INSTRUCTIONS, LENGTHS };
 
 struct line {
 	char *key;
@@ -46,6 +46,7 @@ static void name_actor(const struct comm_exact *exact, enum by by, uint32_t id, 
 	case FUNCTIONS:
 	case AGES:
 	case INSTRUCTIONS:
+	case LENGTHS:
 		snprintf(out, bytes, "%" PRIu32 ":%s", tid, function->name);
 		break;
 	case LINES:
@@ -128,22 +129,49 @@ static void dump_instructions(const struct comm_exact *exact, uint32_t index)
 	free(count);
 }
 
+static void dump_lengths(struct comm_exact *exact, uint32_t index)
+{
+	struct comm_lengths lengths;
+
+	if (comm_exact_slice_lengths(exact, index, &lengths))
+		exit(1);
+	for (size_t i = 0; i < lengths.n_ends; i++) {
+		const struct comm_unwritten_end *end = &lengths.end[i];
+		const struct comm_thread *thread = comm_exact_thread_at(exact, end->thread - 1);
+		const struct comm_site *site = comm_exact_site_at(exact, end->site);
+
+		printf("%" PRIu32 "\t%" PRIu32 ":%s\t%s\t%.0f\n", index, thread->tid, thread->name,
+		       comm_exact_function_at(exact, site->function)->name, end->bytes);
+	}
+}
+
+static void dump(struct comm_exact *exact, enum by by, uint32_t index)
+{
+	if (by == INSTRUCTIONS)
+		dump_instructions(exact, index);
+	else if (by == LENGTHS)
+		dump_lengths(exact, index);
+	else
+		dump_phase(exact, by, index);
+}
+
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"threads", "functions", "lines",	   "objects",
-					    "calls",   "ages",	    "instructions"};
+	static const char *const names[] = {"threads", "functions", "lines",	    "objects",
+					    "calls",   "ages",	    "instructions", "lengths"};
 	struct comm_exact *exact;
 	char *err;
 	enum by by = THREADS;
 
 	if (argc < 2 || argc > 3) {
-		fprintf(stderr, "usage: exact_dump FILE "
-				"[threads|functions|lines|objects|calls|ages|instructions]\n");
+		fprintf(stderr,
+			"usage: exact_dump FILE "
+			"[threads|functions|lines|objects|calls|ages|instructions|lengths]\n");
 		return 2;
 	}
-	while (argc == 3 && by <= INSTRUCTIONS && strcmp(argv[2], names[by]))
+	while (argc == 3 && by <= LENGTHS && strcmp(argv[2], names[by]))
 		by++;
-	if (by > INSTRUCTIONS) {
+	if (by > LENGTHS) {
 		fprintf(stderr, "exact_dump: no such view: %s\n", argv[2]);
 		return 2;
 	}
@@ -153,7 +181,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	for (uint32_t i = 0; i < comm_exact_run(exact)->n_phases; i++)
-		by == INSTRUCTIONS ? dump_instructions(exact, i) : dump_phase(exact, by, i);
+		dump(exact, by, i);
 	comm_exact_close(exact);
 	return 0;
 }

@@ -28,6 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	const struct comm_exact_run *run;
 	struct comm_unwritten unwritten;
+	struct comm_lengths lengths;
 	const struct comm_census *census;
 	struct comm_count *count;
 	size_t n_counts;
@@ -63,8 +64,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	for (uint32_t i = 0; i < run->n_phases; i++) {
 		if (comm_exact_slice(exact, i, emit, &total, &unwritten) ||
 		    comm_exact_slice_census(exact, i, &census) ||
+		    comm_exact_slice_lengths(exact, i, &lengths) ||
 		    comm_exact_slice_instructions(exact, i, &count, &n_counts))
 			abort();
+		for (size_t k = 0; k < lengths.n_ends; k++)
+			total += lengths.end[k].bytes +
+				 comm_exact_site_at(exact, lengths.end[k].site)->line;
 		for (size_t k = 0; k < n_counts; k++)
 			total += count[k].value *
 				 comm_exact_thread_at(exact, count[k].thread - 1)->tid;

@@ -58,11 +58,11 @@ struct spoil {
 	uint32_t region_id, region_parent, within_site, within_region, back, code_site, link_bytes;
 	uint64_t first_bytes;
 	uint32_t write_actor, write_object, executing, path_parent, path_function, called_site,
-		called_path, entry_function;
+		called_path, entry_function, long_actor;
 	uint64_t young_bytes;
 	uint32_t n_ages;		    /* of the second edges */
 	uint64_t next_ns, next_instruction; /* when a second phase begins; 0 ns: there is none */
-	int no_end, after_end, maps;
+	int no_end, after_end, maps, no_lengths;
 };
 
 static const struct spoil good = {.actor_site = 1,
@@ -86,6 +86,7 @@ static const struct spoil good = {.actor_site = 1,
 				  .young_bytes = 60,
 				  .n_ages = 2,
 				  .executing = 1,
+				  .long_actor = 3,
 				  .path_parent = 2,
 				  .path_function = 1,
 				  .called_site = 1,
@@ -118,12 +119,15 @@ static void make(struct file *f, const struct spoil *s)
 	struct comm_exact_file_write writes[2] = {{1, 0, 9}, {s->write_actor, s->write_object, 40}};
 	struct comm_exact_file_instructions executed[3] = {
 		{1, 0, 500}, {0, 0, 70}, {s->executing, 0, 30}};
+	struct comm_exact_file_length lengths[3] = {
+		{1, 0, 60}, {3, 0, 400}, {s->long_actor, 0, 30}};
 	const struct comm_exact_file_path paths[4] = {
 		{0, 0}, {0, 0}, {1, 1}, {s->path_parent, s->path_function}};
 	const struct comm_exact_file_called called = {s->called_site, s->called_path};
 	struct comm_exact_file_region region = {.name_bytes = 4};
 	struct comm_exact_file_within within = {s->within_site, s->within_region};
-	struct comm_exact_file_code code = {.site = s->code_site, .ip = 0x1234, .reads = 0x1235};
+	struct comm_exact_file_code code = {
+		.site = s->code_site, .access_bytes = 4, .ip = 0x1234, .reads = 0x1235};
 	const struct comm_exact_file_entry entry = {.function = s->entry_function, .ip = 0x4321};
 	const uint64_t frames = 12, clock_ns = 5000, uncut_ns = 6000;
 	const struct comm_exact_file_calls calls = {.numbered = 4096, .later = 9};
@@ -139,6 +143,8 @@ static void make(struct file *f, const struct spoil *s)
 	put_record(f, COMM_EXACT_AGES, ages + 2, s->n_ages * sizeof(ages[0]), "");
 	put_record(f, COMM_EXACT_WRITES, writes, sizeof(writes), "");
 	put_record(f, COMM_EXACT_INSTRUCTIONS, executed, sizeof(executed), "");
+	if (!s->no_lengths)
+		put_record(f, COMM_EXACT_LENGTHS, lengths, sizeof(lengths), "");
 	if (s->next_ns)
 		put_record(f, COMM_EXACT_PHASE, &next, sizeof(next), "");
 	put_record(f, COMM_EXACT_CALLED, &called, sizeof(called), "");
@@ -225,6 +231,7 @@ static void test_good(void **state)
 {
 	struct comm_unwritten unwritten;
 	struct comm_written written;
+	struct comm_lengths lengths;
 	struct comm_count *count;
 	size_t n_counts;
 	const struct comm_census *census;
@@ -297,6 +304,12 @@ static void test_good(void **state)
 	assert_true(count[1].thread == 2 && count[1].value == 530);
 	free(count);
 	assert_int_equal(comm_exact_slice_instructions(exact, 1, &count, &n_counts), -ENOENT);
+	assert_int_equal(comm_exact_slice_lengths(exact, 0, &lengths), 0);
+	assert_int_equal(lengths.counter, COMM_EXACT_COUNTED_INSTRUCTIONS);
+	assert_int_equal(lengths.n_ends, 2);
+	assert_true(lengths.end[0].thread == 1 && lengths.end[0].bytes == 60);
+	assert_true(lengths.end[1].thread == 2 && lengths.end[1].bytes == 430);
+	assert_int_equal(comm_exact_slice_lengths(exact, 1, &lengths), -ENOENT);
 	assert_int_equal(comm_exact_run(exact)->clock_ns, 5000);
 	/* Of what was written less than 1 s before. */
 	assert_true(got.edge[0].watched_bytes == 90 && got.edge[1].watched_bytes == 4);
@@ -317,6 +330,36 @@ static void test_good(void **state)
 	assert_true(census->cell[2].bytes == 60 && census->cell[3].bytes == 30 &&
 		    census->cell[4].bytes == 30);
 	assert_int_equal(comm_exact_slice_census(exact, 1, &census), -ENOENT);
+	comm_exact_close(exact);
+}
+
+/* Where no instructions were counted by code, lengths are accesses, of which each of the site has so many bytes. */
+static void test_accesses(void **state)
+{
+	struct spoil without = good;
+	struct comm_lengths lengths;
+	struct comm_exact *exact;
+	struct file f;
+	char *err;
+
+	(void)state;
+	without.no_lengths = 1;
+	make(&f, &without);
+	assert_int_equal(comm_exact_parse(f.data, f.bytes, &exact, &err), 0);
+	assert_int_equal(comm_exact_slice_lengths(exact, 0, &lengths), 0);
+	assert_int_equal(lengths.counter, COMM_EXACT_COUNTED_ACCESSES);
+	assert_int_equal(lengths.n_ends, 2);
+	assert_true(lengths.end[0].thread == 1 && lengths.end[0].site == 1);
+	assert_true(lengths.end[0].bytes == (7 + 4 + 9) / 4.0);
+	assert_true(lengths.end[1].thread == 2 && lengths.end[1].object == 0);
+	assert_true(lengths.end[1].bytes == (100 + 20 + 40) / 4.0);
+	comm_exact_close(exact);
+	/* Of how many bytes one is at the sites of these is not known. */
+	without.code_site = 0;
+	make(&f, &without);
+	assert_int_equal(comm_exact_parse(f.data, f.bytes, &exact, &err), 0);
+	assert_int_equal(comm_exact_slice_lengths(exact, 0, &lengths), 0);
+	assert_int_equal(lengths.n_ends, 0);
 	comm_exact_close(exact);
 }
 
@@ -402,6 +445,8 @@ static void test_bad_ids(void **state)
 	SPOILT(write_actor, 4);
 	SPOILT(write_object, 2);
 	SPOILT(executing, 2);
+	SPOILT(long_actor, 0);
+	SPOILT(long_actor, 4);
 	SPOILT(path_parent, 3);
 	SPOILT(path_function, 2);
 	SPOILT(called_site, 2);
@@ -490,7 +535,7 @@ int main(void)
 		cmocka_unit_test(test_good),	cmocka_unit_test(test_rename),
 		cmocka_unit_test(test_bad_ids), cmocka_unit_test(test_cut_off),
 		cmocka_unit_test(test_foreign), cmocka_unit_test(test_flipped),
-		cmocka_unit_test(test_open),
+		cmocka_unit_test(test_open),	cmocka_unit_test(test_accesses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
