@@ -129,6 +129,23 @@ const char *ctl_count(char text[CTL_NUMBER], uint64_t n)
 	return text;
 }
 
+static bool is_time(const char *unit)
+{
+	return !strcmp(unit, "cpu-time-ns");
+}
+
+const char *ctl_length(char text[CTL_NUMBER], double length, const char *unit)
+{
+	uint64_t whole = (uint64_t)(fmin(fmax(length, 0), 1e18) + 0.5);
+
+	return is_time(unit) ? ctl_duration(text, whole) : ctl_count(text, whole);
+}
+
+const char *ctl_length_noun(const char *unit)
+{
+	return is_time(unit) ? "CPU time" : unit;
+}
+
 const char *ctl_none_of(char text[CTL_NUMBER], uint64_t n)
 {
 	double percent = n > 3 ? 300.0 / (double)n : 100;

@@ -25,6 +25,12 @@ const char *ctl_limit(char text[CTL_NUMBER], const struct comm_run *run);
 const char *ctl_duration(char text[CTL_NUMBER], uint64_t ns);
 /* "60,120" */
 const char *ctl_count(char text[CTL_NUMBER], uint64_t n);
+/*
+ * How long something was by a counter (comm_report.length_unit), "24 s" or "60,120", and what that is of, "CPU time" or the
+ * counter's name, which is foreign text.
+ */
+const char *ctl_length(char text[CTL_NUMBER], double length, const char *unit);
+const char *ctl_length_noun(const char *unit);
 /* "under 1.6 %": the share of what none was seen of in n, at 95 % (the rule of three) */
 const char *ctl_none_of(char text[CTL_NUMBER], uint64_t n);
 /* "61,000": a count of which no more than two digits are known; "<1" */

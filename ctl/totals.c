@@ -19,6 +19,7 @@ enum {
 	NAME_COLUMNS = 36, /* of a table; a tree's names come last and are not cut */
 	NAME_BYTES = 512,
 	VOLUME_COLUMNS = 19,
+	LENGTH_COLUMNS = 16,
 	INDENT = 2,
 };
 
@@ -170,6 +171,19 @@ static const char *counted(char text[CTL_NUMBER], double bytes)
 	return bytes < 0 ? "not known" : bytes > 0 ? ctl_bytes(text, bytes) : "-";
 }
 
+static const char *length(char text[CTL_NUMBER], const struct comm_report *report, double length)
+{
+	return length < 0   ? "not known"
+	       : length > 0 ? ctl_length(text, length, report->length_unit)
+			    : "-";
+}
+
+/* The counter's name is foreign text. */
+static const char *length_head(char name[NAME_BYTES], const struct comm_report *report)
+{
+	return ctl_clean(name, NAME_BYTES, ctl_length_noun(report->length_unit), LENGTH_COLUMNS);
+}
+
 static void print_partner(const char *what, const struct comm_node *node)
 {
 	char name[NAME_BYTES];
@@ -183,7 +197,7 @@ static void print_table(const struct comm_report *report, const struct chosen *c
 	bool between = report->by->between;
 	char raw[NAME_BYTES], name[NAME_BYTES], a[CTL_NUMBER + 2], b[CTL_NUMBER + 2], c[CTL_NUMBER],
 		d[CTL_NUMBER];
-	char e[CTL_NUMBER], f[CTL_NUMBER], per_written[CTL_NUMBER];
+	char e[CTL_NUMBER], f[CTL_NUMBER], g[CTL_NUMBER], per_written[CTL_NUMBER];
 
 	printf("%*s", NAME_COLUMNS + INDENT, "");
 	if (!between)
@@ -192,7 +206,10 @@ static void print_table(const struct comm_report *report, const struct chosen *c
 	       between ? "written to it" : "written", "ratio", "per second");
 	if (!between)
 		printf(" %12s", "of itself");
-	printf(" %12s\n", "not seen");
+	printf(" %12s", "not seen");
+	if (report->length_unit)
+		printf(" %*s", LENGTH_COLUMNS, length_head(name, report));
+	putchar('\n');
 	for (size_t i = 0; i < chosen->n; i++) {
 		const struct comm_report_total *total = chosen->total[i];
 		const struct comm_node *node = &total->node;
@@ -214,23 +231,31 @@ static void print_table(const struct comm_report *report, const struct chosen *c
 			printf(" %12s", counted(d, total->own_bytes));
 		printf(" %12s",
 		       node->unwritten_bytes > 0 ? ctl_bytes(e, node->unwritten_bytes) : "-");
+		if (report->length_unit)
+			printf(" %*s", LENGTH_COLUMNS, length(g, report, total->length));
 		print_partner("->", total->reader);
 		print_partner("<-", total->writer);
 		putchar('\n');
 	}
 }
 
-static void print_tree(const struct chosen *chosen)
+static void print_tree(const struct comm_report *report, const struct chosen *chosen)
 {
 	char name[NAME_BYTES], a[CTL_NUMBER + 2], b[CTL_NUMBER + 2], c[CTL_NUMBER + 2],
-		d[CTL_NUMBER + 2], e[CTL_NUMBER];
+		d[CTL_NUMBER + 2], e[CTL_NUMBER], f[CTL_NUMBER], g[CTL_NUMBER];
 
+	if (report->length_unit)
+		printf("%*s %*s ", LENGTH_COLUMNS, length_head(name, report), LENGTH_COLUMNS,
+		       "by itself");
 	printf("%*s %*s %*s %*s %12s\n", VOLUME_COLUMNS, "others read of it", VOLUME_COLUMNS,
 	       "of it alone", VOLUME_COLUMNS, "read, with all", VOLUME_COLUMNS, "by itself",
 	       "not seen");
 	for (size_t i = 0; i < chosen->n; i++) {
 		const struct comm_report_total *total = chosen->total[i];
 
+		if (report->length_unit)
+			printf("%*s %*s ", LENGTH_COLUMNS, length(f, report, total->all_length),
+			       LENGTH_COLUMNS, length(g, report, total->length));
 		printf("%*s %*s %*s %*s %12s %*s%s%s\n", VOLUME_COLUMNS,
 		       volume(a, &total->all_written), VOLUME_COLUMNS, volume(b, &total->written),
 		       VOLUME_COLUMNS, volume(c, &total->all_read), VOLUME_COLUMNS,
@@ -275,7 +300,7 @@ static void print_text(const struct comm_query *query, const struct comm_report 
 		return;
 	}
 	if (chosen->is_tree)
-		print_tree(chosen);
+		print_tree(report, chosen);
 	else
 		print_table(report, chosen);
 	snprintf(line, sizeof(line),
@@ -301,9 +326,10 @@ static void print_text(const struct comm_query *query, const struct comm_report 
 	name "_bytes," name "_low," name "_high," name "_share," name "_share_low," name \
 	     "_share_high," name "_samples," name "_resolved"
 
-#define CSV_REST                                                                         \
-	",own_bytes,per_second,ratio,reader,reader_bytes,writer,writer_bytes,intensive," \
-	"unwritten_bytes,all_unwritten_bytes,wrote_bytes,reads_bytes"
+#define CSV_REST                                                                                \
+	",own_bytes,per_second,ratio,reader,reader_bytes,writer,writer_bytes,intensive,"        \
+	"unwritten_bytes,all_unwritten_bytes,wrote_bytes,reads_bytes,length,all_length,length_" \
+	"unit"
 
 static void csv_volume(const struct comm_report_volume *volume)
 {
@@ -365,7 +391,13 @@ static void print_csv(const struct comm_query *query, const struct comm_report *
 		       node->unwritten_bytes, total->all_unwritten_bytes);
 		if (total->wrote_bytes >= 0)
 			printf("%.10g", total->wrote_bytes);
-		printf(",%.10g\n", total->reads_bytes);
+		printf(",%.10g", total->reads_bytes);
+		if (total->length >= 0)
+			printf(",%.17g,%.17g,", total->length, total->all_length);
+		else
+			fputs(",,,", stdout);
+		ctl_csv_field(stdout, report->length_unit ? report->length_unit : "");
+		putchar('\n');
 	}
 }
 
@@ -442,6 +474,10 @@ static void json_total(struct ctl_json *json, const struct comm_report *report,
 	ctl_json_double(json, "unwritten_bytes", node->unwritten_bytes);
 	if (chosen->is_tree)
 		ctl_json_double(json, "all_unwritten_bytes", total->all_unwritten_bytes);
+	ctl_json_double(json, "length", total->length < 0 ? NAN : total->length);
+	if (chosen->is_tree)
+		ctl_json_double(json, "all_length",
+				total->all_length < 0 ? NAN : total->all_length);
 	ctl_json_double(json, "per_second", per_s(report, total));
 	ctl_json_double(json, "ratio", ratio(total));
 	json_partner(json, "reader", total->reader, total->reader_bytes);
@@ -472,6 +508,7 @@ static void print_json(const struct comm_query *query, const struct comm_report 
 	ctl_json_double(&json, "seconds", (double)report->enabled_ns / 1e9);
 	ctl_json_double(&json, "total_bytes", report->total_bytes);
 	ctl_json_double(&json, "confidence", report->confidence);
+	ctl_json_string(&json, "length_unit", report->length_unit ? report->length_unit : "");
 	ctl_json_count(&json, "left_out", chosen->left_out);
 	ctl_json_open(&json, "totals", '[');
 	for (size_t i = 0; i < chosen->n; i++) {

@@ -17,7 +17,8 @@
 #include "utf8.h"
 
 enum {
-	DOT_NAME = 44, /* bytes of a name in a node; its tooltip has all of it */
+	DOT_NAME = 44,	 /* bytes of a name in a node; its tooltip has all of it */
+	DOT_LONGEST = 6, /* inches; others are as wide as they are long, and as their labels need */
 };
 
 void ctl_dot_text(FILE *out, const char *text)
@@ -52,32 +53,36 @@ const char *ctl_dot_shape(const struct comm_node *node)
 	return strcmp(node->kind_name, "region") ? "octagon" : "folder";
 }
 
-static void print_node(FILE *out, const struct ctl_panel *panel, size_t panel_number, size_t i)
+static void print_node(FILE *out, const struct ctl_panel *panel, size_t panel_number, size_t i,
+		       double longest)
 {
 	const struct comm_report *report = panel->report;
 	const struct comm_node *node = comm_report_node_at(report, i);
 	const char *label = panel->labels.text[i];
-	size_t length = strlen(label);
+	size_t bytes = strlen(label);
 	char size[CTL_NUMBER], cut[DOT_NAME + 1];
-	double cpu_ns = ctl_panel_cpu_ns(panel, i);
+	double length = ctl_panel_length(panel, i);
 
 	snprintf(cut, sizeof(cut), "%.*s",
-		 length > DOT_NAME ? (int)ctl_utf8_start(label, DOT_NAME / 2 - 1) : DOT_NAME,
-		 label);
+		 bytes > DOT_NAME ? (int)ctl_utf8_start(label, DOT_NAME / 2 - 1) : DOT_NAME, label);
 	fprintf(out, "    \"p%zu.%s\" [shape=%s, label=\"", panel_number, node->id,
 		ctl_dot_shape(node));
 	ctl_dot_text(out, cut);
-	if (length > DOT_NAME) {
+	if (bytes > DOT_NAME) {
 		fputs("..", out);
-		ctl_dot_text(out, label + ctl_utf8_start(label, length - DOT_NAME / 2 + 1));
+		ctl_dot_text(out, label + ctl_utf8_start(label, bytes - DOT_NAME / 2 + 1));
 	}
 	if (node->kind == COMM_NODE_OBJECT && node->size_bytes)
 		fprintf(out, "\\n%s", ctl_bytes(size, node->size_bytes));
-	if (cpu_ns > 0)
-		fprintf(out, "\\n%s of CPU time", ctl_duration(size, (uint64_t)fmin(cpu_ns, 1e18)));
+	if (length > 0) {
+		fprintf(out, "\\n%s ", ctl_length(size, length, report->length_unit));
+		ctl_dot_text(out, ctl_length_noun(report->length_unit));
+	}
 	fputs("\", tooltip=\"", out);
 	ctl_dot_text(out, label);
 	putc('"', out);
+	if (length > 0)
+		fprintf(out, ", width=%.2f", DOT_LONGEST * fmin(1, length / longest));
 	if (100 * fmax(node->written_bytes, node->read_bytes) >=
 	    CTL_DOT_HOT_PCT * report->total_bytes)
 		fputs(", style=filled, fillcolor=\"gray80\"", out);
@@ -97,7 +102,8 @@ void ctl_dot_edge(FILE *out, const struct comm_report *report, const struct comm
 		ctl_ramp(colour, edge->bytes, largest), edge->resolved ? "" : ", style=dashed");
 }
 
-static int print_panel(FILE *out, const struct ctl_panel *panel, size_t number, double largest)
+static int print_panel(FILE *out, const struct ctl_panel *panel, size_t number, double largest,
+		       double longest)
 {
 	const struct comm_report *report = panel->report;
 	bool *used = calloc(report->n_nodes + 1, sizeof(*used));
@@ -109,7 +115,7 @@ static int print_panel(FILE *out, const struct ctl_panel *panel, size_t number, 
 			used[comm_report_edge_at(report, i)->to] = true;
 	for (size_t i = 0; i < report->n_nodes; i++)
 		if (used[i])
-			print_node(out, panel, number, i);
+			print_node(out, panel, number, i, longest);
 	for (size_t i = 0; i < report->n_shown; i++) {
 		const struct comm_report_edge *edge = comm_report_edge_at(report, i);
 
@@ -171,7 +177,7 @@ int ctl_draw_dot(const struct ctl_panels *panels, FILE *out)
 			print_notes(out, panels, panel, 2);
 			fputs("\", fontsize=9, color=gray60];\n", out);
 		}
-		code = print_panel(out, panel, i, largest);
+		code = print_panel(out, panel, i, largest, ctl_panels_longest(panels));
 		if (n > 1)
 			fputs("  }\n", out);
 	}

@@ -36,32 +36,47 @@ void ctl_panels_deinit(struct ctl_panels *panels)
 	*panels = (struct ctl_panels){0};
 }
 
-/* Regions are drawn with their length, of a run that has counts. */
+/* Regions are drawn with their length, which totals have. */
 static int take(struct ctl_panel *panel, struct comm_reader *reader, const struct comm_query *query,
 		char **err)
 {
-	struct comm_query counted = *query;
-	int code = -ENODATA;
+	struct comm_query asked = *query;
+	int code;
 
-	counted.counts = 1;
-	if (query->by && !strcmp(query->by, "region") && !query->objects)
-		code = comm_reader_report(reader, &counted, &panel->report, NULL);
-	if (code == -ENODATA)
-		code = comm_reader_report(reader, query, &panel->report, err);
+	asked.totals |= query->by && !strcmp(query->by, "region") && !query->objects;
+	code = comm_reader_report(reader, &asked, &panel->report, err);
 	return code ? code : ctl_labels_init(&panel->labels, panel->report);
 }
 
-double ctl_panel_cpu_ns(const struct ctl_panel *panel, size_t node)
+double ctl_panel_length(const struct ctl_panel *panel, size_t node)
 {
 	const char *id = comm_report_node_at(panel->report, node)->id;
 
-	for (size_t i = 0; i < panel->report->n_counts; i++) {
-		const struct comm_report_count *count = comm_report_count_at(panel->report, i);
+	for (size_t i = 0; i < panel->report->n_totals && panel->report->length_unit; i++) {
+		const struct comm_report_total *total = comm_report_total_at(panel->report, i);
 
-		if (!strcmp(count->node.id, id))
-			return count->cpu_ns;
+		if (!strcmp(total->node.id, id))
+			return fmax(0, total->length);
 	}
 	return 0;
+}
+
+/* What is outside of all regions, as the library calls it, is none. */
+static bool is_region(const struct ctl_panel *panel, size_t node)
+{
+	return strcmp(comm_report_node_at(panel->report, node)->name, "(no region)") != 0;
+}
+
+double ctl_panels_longest(const struct ctl_panels *panels)
+{
+	const struct ctl_panel *panel;
+	double longest = 0;
+
+	for (size_t i = 0; (panel = ctl_panels_at(panels, i)); i++)
+		for (size_t j = 0; j < panel->report->n_nodes && panel->report->length_unit; j++)
+			if (is_region(panel, j))
+				longest = fmax(longest, ctl_panel_length(panel, j));
+	return longest;
 }
 
 static int find_phases(const struct comm_report *whole, struct comm_reader *reader,

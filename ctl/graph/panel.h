@@ -59,8 +59,10 @@ size_t ctl_panels_count(const struct ctl_panels *panels);
 /* The most bytes of an edge that is shown, of all that is drawn. */
 double ctl_panels_largest(const struct ctl_panels *panels);
 
-/* CPU time in a region, the length of it that is drawn; 0: not known, or no region. */
-double ctl_panel_cpu_ns(const struct ctl_panel *panel, size_t node);
+/* How long a region was, in the report's length_unit; 0: not known, or no region. */
+double ctl_panel_length(const struct ctl_panel *panel, size_t node);
+/* The most of a region, of all panels. */
+double ctl_panels_longest(const struct ctl_panels *panels);
 
 /* Whether two nodes of reports of one run are one. */
 bool ctl_panel_is_same(const struct comm_node *a, const struct comm_node *b);

@@ -95,7 +95,13 @@ runtime() {
   # What was there before the first frame is read in all four.
   check "$name: P8, across frames" edges P8 "$s" '. == {"the frame before > this frame": 800, "earlier frames > this frame": 2400}' --object table
   check "$name: C9, what is not to be counted" edges P2 "$s" '."load > add_up" == null' --object "capable.c:$mid"
+  check "$name: P10, as long as they are" drawn "$s"
   check "$name: P10, regions are drawn" grep -q '> "p0.r[0-9]*" \[label=" 39.1 KiB "' <(ctl P10 exact "$s")
+}
+# The longest region has six inches, and the shortest less than the others.
+drawn() {
+  ctl P10 exact "$1" >"$dir/dot" && grep -qE 'label="blur.n[0-9,]+ (accesses|instructions)", .* width=6.00' "$dir/dot" &&
+    grep -E 'label="(blur|load|edge|emit).n' "$dir/dot" | sed -E 's/.*label="([a-z]+).*width=([0-9.]+).*/\2 \1/' | sort -n | cut -d' ' -f2 | xargs | grep -qx 'emit edge load blur'
 }
 mid=$(($(at 'ALONE uint64_t *make_mid') + 2))" (make_mid)" out=$(($(at 'ALONE uint64_t *make_out') + 2))" (make_out)"
 
@@ -132,14 +138,27 @@ check "V: P3, by whom it was called" edges P2 callers '. == {"load from main > a
 check "V: P3, and by whom that was" edges P2 callers '. == {"set_up from main > add_up from edge from work": 3200} or
   (length == 1 and (keys[0] | test("^set_up from main from .* > add_up from edge from work from start_thread$")) and .[] == 3200)' --by path --object table
 tree() {
-  ctl P3 exact "$1" --min-share 0 --top 0 --object table | grep -E '^ +3.12 KiB +3.12 KiB .* \*?set_up$' &&
-    ctl P3 exact "$1" --min-share 0 --top 0 --object table | grep -E '^ +- +- +3.12 KiB +3.12 KiB .* \*?add_up$'
+  ctl P3 exact "$1" --min-share 0 --top 0 --object table | grep -E '^( +[0-9,]+){2} +3.12 KiB +3.12 KiB .* \*?set_up$' &&
+    ctl P3 exact "$1" --min-share 0 --top 0 --object table | grep -E '^( +[0-9,]+){2} +- +- +3.12 KiB +3.12 KiB .* \*?add_up$'
 }
 check "V: P3, as a tree" tree callers
 run callers-s capable-s "${callers[@]}"
 check "S: P3, by whom it was called" edges P2 callers-s '. == {"load from main > add_up from blur": 40000}' --by caller --object IN
 check "S: P3, and by whom that was" edges P2 callers-s '. == {"set_up from main > add_up from edge from work": 3200}' --by path --object table
 check "S: P3, as a tree" tree callers-s
+# What a program does is as long on any machine, but for what its libraries do.
+long() { # STORE FILTER: of all nodes of the tree, by their names, as {length, all_length}
+  ctl P3 exact "$1" --json --min-share 0 --top 0 >"$dir/report" &&
+    jq -e '.length_unit as $unit | [.. | objects | select(.all_length) | {name, length, all_length, inside: [.calls[] | {(.name): .length}] | add}] | ('"$2"') or error("\($unit) \(.)")' "$dir/report"
+}
+check "S: P3, lengths, in accesses" long callers-s '$unit == "accesses" and any(.name == "blur" and .inside.add_up == 4000 + 1000 and .all_length == .length + 5000) and
+  any(.name == "edge" and .inside.add_up == 4 * (500 + 100) and .length >= 400 and .length <= 408)'
+check "V: P3, lengths, in instructions" long callers '$unit == "instructions" and any(.name == "work" and .inside.spin >= 4e7 and .inside.spin <= 4e7 + 8 * 4 and .all_length > .inside.spin)'
+lengths() { "$commctl" report --"$1" --totals --json --self --min-share 0 --top 0 --store "$dir/$2.db" | jq '[.totals[].length] | add'; }
+same() {
+  echo "$("$commctl" report --counters --json --store "$dir/v.db" | jq '[.counts[] | select(.counter == "instructions") | .total] | add') $(lengths by-thread v) $(lengths by-function v) $(lengths by-region v)"
+}
+check "V: P3, and all of them together are those of the threads" grep -qE '^([0-9]{8}) \1 \1 \1$' <(same)
 # Ten million instructions pass between what is loaded for a frame and what is read of it: a phase as long as that has the reads of
 # one, 8000 bytes and 800 for each so far; what is left at the end goes with the last whole one.
 row C2 exact commd || exit 1
@@ -187,7 +206,7 @@ pids+=($!)
 claims=(
   'P2 ."load > add_up" > 0' 'P3 [*]add_up' 'P4 ."load > add_up" > 0' 'P5 ."load > blur" > 0 and ."blur > edge" > 0'
   'P6 . | keys | any(test("^cpu [0-9]+ > cpu [0-9]+$"))' 'P7 . | keys | any(test("^[0-9]+: .* > [0-9]+: "))'
-  'P8 ."(frame not known) > this frame" > 0' 'P9 [-]> worker' 'P10 blur.*s of CPU time' 'P11 ."load > add_up" > 0'
+  'P8 ."(frame not known) > this frame" > 0' 'P9 [-]> worker' 'P10 blur.*s CPU time' 'P11 ."load > add_up" > 0'
   'P12 per (1000 instructions|ms of CPU time)' 'P13 worker' 'P14 ^<svg' 'C1 worker' 'C2 worker' 'C3 worker.*shape|shape.*worker' 'C4 ."load > add_up" > 0'
   'C5 ."capable > worker" > 0' 'C6 .. | numbers > 0' 'C7 voluntary-switches' 'C10 read in all' 'M1 blur' 'M2 ."load IN > add_up IN" > 0'
   'M6 add_up' 'M7 ."load > blur" > 0 or ."blur > add_up" > 0' 'F2 page-faults' 'F3 cpu-time-ns' 'F5 "worker"'
