@@ -13,7 +13,7 @@
  * (COMM_EXACT_CODE, COMM_EXACT_ENTRY), and objects may have; who reads the file finds names, lines and
  * types by them.
  *
- * Fixed ids: site 0 "(other)", site 1 "[kernel]", object 0 "(other)", actor 0
+ * Fixed ids: site 0 "(other)", site 1 "[kernel]" and the other channels behind it (channel.h), object 0 "(other)", actor 0
  * nobody (its edges are reads of memory never seen to be written).
  */
 #ifndef EXACT_FORMAT_H

@@ -38,7 +38,6 @@
 #include "turn.h"
 
 enum {
-	SITE_KERNEL = 1,
 	NO_THREAD = 0xffffffff,
 	PR_SET_NAME = 15,
 	NAME_BYTES = 16,
@@ -55,6 +54,7 @@ static struct comm_array threads; /* of all processes: struct comm_vg_thread */
 static UInt *number_of;		  /* dense number of each of Valgrind's thread slots */
 static Bool *compares;		  /* of each slot: is in such a futex() */
 static Bool *waits;		  /* of each slot: is in a system call */
+static UChar *channel; /* of each slot: that its system call moves data of, enum comm_channel */
 /* Of all processes, on memory that they share. */
 static struct {
 	uint32_t threads, waiting; /* these are in system calls */
@@ -225,13 +225,18 @@ static void deliver_signal(ThreadId tid, Int signal, Bool alt_stack)
 		comm_trace_flush(&trace);
 }
 
+static UInt kernel_site(CorePart part, ThreadId tid)
+{
+	return comm_site_channel(part == Vg_CoreSysCall ? channel[tid] : COMM_CHANNEL_KERNEL);
+}
+
 static void kernel_wrote(CorePart part, ThreadId tid, Addr addr, SizeT bytes)
 {
 	/* Valgrind says that a futex() writes its word, whatever it does. */
 	if (part == Vg_CoreClientReq || !bytes || (part == Vg_CoreSysCall && compares[tid]))
 		return;
 	comm_turn_begin();
-	comm_trace_write(&trace, number(tid), SITE_KERNEL, addr, bytes);
+	comm_trace_write(&trace, number(tid), kernel_site(part, tid), addr, bytes);
 	comm_turn_end();
 }
 
@@ -240,10 +245,11 @@ static void kernel_reads_memory(CorePart part, ThreadId tid, const HChar *what, 
 {
 	/* What a system call is given may be a bad address. */
 	if (!kernel_reads || part != Vg_CoreSysCall || !bytes || compares[tid] ||
+	    !comm_instrument_reads(kernel_site(part, tid)) ||
 	    !VG_(am_is_valid_for_client)(addr, bytes, VKI_PROT_READ))
 		return;
 	comm_turn_begin();
-	comm_trace_read(&trace, number(tid), SITE_KERNEL, addr, bytes);
+	comm_trace_read(&trace, number(tid), kernel_site(part, tid), addr, bytes);
 	comm_turn_end();
 }
 
@@ -334,10 +340,29 @@ static void write_result(void)
 	comm_output_finish();
 }
 
+/* System calls that move data of the descriptor which comes first. */
+static const UInt moves[] = {
+	__NR_read,     __NR_write,    __NR_pread64,  __NR_pwrite64, __NR_readv,	  __NR_writev,
+	__NR_preadv,   __NR_pwritev,  __NR_recvfrom, __NR_sendto,   __NR_recvmsg, __NR_sendmsg,
+	__NR_recvmmsg, __NR_sendmmsg, __NR_preadv2,  __NR_pwritev2,
+};
+
+static enum comm_channel channel_of(UInt syscall, UWord fd)
+{
+	struct vg_stat st;
+
+	for (UInt i = 0; i < sizeof(moves) / sizeof(*moves); i++)
+		if (moves[i] == syscall)
+			return VG_(fstat)((Int)fd, &st) ? COMM_CHANNEL_KERNEL
+							: comm_channel_of(st.mode);
+	return COMM_CHANNEL_KERNEL;
+}
+
 static void before_syscall(ThreadId tid, UInt syscall, UWord *args, UInt n_args)
 {
 	struct vg_stat st;
 
+	channel[tid] = channel_of(syscall, args[0]);
 	compares[tid] = False;
 	for (UInt i = 0; syscall == __NR_futex && i < sizeof(futex_compares) / sizeof(UInt); i++)
 		compares[tid] |= (args[1] & FUTEX_OPERATION) == futex_compares[i];
@@ -381,6 +406,7 @@ static void after_options(void)
 	number_of = VG_(malloc)("comm.number_of", VG_N_THREADS * sizeof(*number_of));
 	waits = VG_(calloc)("comm.waits", VG_N_THREADS, sizeof(*waits));
 	compares = VG_(calloc)("comm.compares", VG_N_THREADS, sizeof(*compares));
+	channel = VG_(calloc)("comm.channel", VG_N_THREADS, sizeof(*channel));
 	for (UInt i = 0; i < VG_N_THREADS; i++)
 		number_of[i] = NO_THREAD;
 	comm_turn_init();
@@ -413,7 +439,6 @@ static void after_options(void)
 	comm_object_init(&trace.shadow);
 	comm_output_init(&trace, &threads, out_path);
 	comm_instrument_init(&trace, function);
-	kernel_reads &= comm_instrument_reads(SITE_KERNEL);
 }
 
 static void finish(Int exit_code)

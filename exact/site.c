@@ -55,7 +55,8 @@ static UInt add_function(const HChar *name, const HChar *module, ULong start)
 	return id;
 }
 
-UInt comm_site_add_pseudo(const HChar *name)
+/* A function that stands for no code of the target. */
+static UInt add_pseudo(const HChar *name)
 {
 	UInt function = add_function(name, "", 0);
 	UInt site = add_site(function, 0, NULL, 0);
@@ -66,13 +67,16 @@ UInt comm_site_add_pseudo(const HChar *name)
 
 void comm_site_init(Bool lines)
 {
+	static const HChar *const channels[COMM_CHANNELS] = COMM_CHANNEL_NAMES;
+
 	by_line = lines;
 	comm_array_init(&functions, sizeof(struct comm_vg_function), FUNCTIONS_MAX);
 	comm_array_init(&sites, sizeof(struct comm_vg_site), SITES_MAX);
 	known_functions = VG_(HT_construct)("comm.known_functions");
 	known_lines = VG_(HT_construct)("comm.known_lines");
-	comm_site_add_pseudo("(other)");
-	comm_site_add_pseudo("[kernel]");
+	add_pseudo("(other)");
+	for (UInt i = 0; i < COMM_CHANNELS; i++)
+		add_pseudo(channels[i]);
 }
 
 Bool comm_site_by_line(void)

@@ -10,6 +10,8 @@
 
 #include "pub_tool_basics.h"
 
+#include "channel.h"
+
 struct comm_vg_function {
 	const HChar *name, *module;
 	ULong start; /* the file's own address */
@@ -28,8 +30,11 @@ void comm_site_init(Bool by_line);
 Bool comm_site_by_line(void);
 UInt comm_site_at(Addr ip);
 UInt comm_site_function(Addr ip);
-/* The ids of pseudo-functions that stand for no code of the target. */
-UInt comm_site_add_pseudo(const HChar *name);
+/* Of what system calls read and write there. */
+static inline UInt comm_site_channel(enum comm_channel channel)
+{
+	return 1 + channel;
+}
 
 UInt comm_site_count(void);
 const struct comm_vg_site *comm_site_get(UInt id);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "channel.h"
 #include "files.h"
 #include "maps.h"
 #include "names.h"
@@ -15,7 +16,7 @@
 
 enum {
 	NAMES_BYTES_MAX = 128 << 20,
-	FUNCTION_KERNEL = 1,
+	FUNCTION_KERNEL = 1, /* of the file, and the first of the channels */
 	/* The access stands behind the call that announced it, with few instructions between. */
 	LOOK_INSNS = 8,
 	LOOK_BYTES = 64,
@@ -156,13 +157,23 @@ static void name_paths(struct comm_exact_names *names, uint32_t *function)
 	}
 }
 
+/* But the kernel, which has an id of its own.  In a file of an earlier libcomm-exact these are of code. */
+static bool is_channel(uint32_t function)
+{
+	return function > FUNCTION_KERNEL && function < FUNCTION_KERNEL + COMM_CHANNELS;
+}
+
 static uint32_t site_of(struct comm_exact_names *names, uint32_t id)
 {
 	const struct comm_exact_code *code = comm_exact_code_at(names->result, id);
 	const struct comm_site *site = comm_exact_site_at(names->result, id);
 	uint64_t reads = code->reads ? reading_insn(names, code->reads) : 0;
+	const struct comm_function *function =
+		comm_exact_function_at(names->result, site->function);
 	uint32_t ret = site->function == FUNCTION_KERNEL ? COMM_SITE_KERNEL : COMM_ID_OTHER;
 
+	if (is_channel(site->function) && *function->name)
+		ret = comm_sites_named(names->sites, function->name);
 	if (code->ip)
 		ret = comm_sites_get(names->sites, names->space, reads ? reads : code->ip, 0);
 	ret = comm_sites_within(names->sites, ret, site->region);

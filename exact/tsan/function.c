@@ -12,8 +12,9 @@
 
 enum {
 	FUNCTIONS_MAX = 1 << 16,
-	KERNEL = 1, /* function 0 is none: the site's has not been found out yet */
-	UNKNOWN,
+	CHANNEL =
+		1, /* the first of them; function 0 is none: the site's has not been found out yet */
+	UNKNOWN = CHANNEL + COMM_CHANNELS,
 	FIRST,
 };
 
@@ -64,7 +65,8 @@ uint32_t comm_exact_function_of(uint32_t site)
 	uint64_t pc = comm_exact_site_pc(site);
 
 	if (!functions->of[site])
-		functions->of[site] = pc == COMM_SITE_KERNEL ? KERNEL
+		functions->of[site] = pc < COMM_SITE_UNKNOWN && pc >= COMM_SITE_CHANNELS
+					      ? CHANNEL + pc - COMM_SITE_CHANNELS
 				      : pc < COMM_SITE_FIRST ? UNKNOWN
 							     : function_at(pc - 1);
 	return functions->of[site];
@@ -72,9 +74,11 @@ uint32_t comm_exact_function_of(uint32_t site)
 
 const char *comm_exact_function_name(uint32_t function)
 {
-	return function == KERNEL    ? "[kernel]"
-	       : function == UNKNOWN ? "[unknown]"
-				     : functions->symbol[function].name;
+	static const char *const channels[COMM_CHANNELS] = COMM_CHANNEL_NAMES;
+
+	return function >= CHANNEL && function < UNKNOWN ? channels[function - CHANNEL]
+	       : function == UNKNOWN			 ? "[unknown]"
+							 : functions->symbol[function].name;
 }
 
 int comm_exact_sums_begin(struct comm_exact_sums *sums, uint64_t capacity)

@@ -2,7 +2,7 @@
 /*
  * libc functions that move the program's data where the compiler cannot see
  * it (others: string.c, mapping.c).  Copies are accesses of the calling thread where it calls; what a system
- * call writes or reads is that thread's too, as [kernel].  stdio is
+ * call writes or reads is that thread's too, as [pipe], [socket], [file] or else [kernel].  stdio is
  * seen at its edge: fread() and fwrite(), not its buffers.
  */
 #include <dlfcn.h>
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -30,16 +31,27 @@ void *__libc_memalign(size_t alignment, size_t bytes);
 void *__libc_calloc(size_t n, size_t bytes);
 void *__libc_realloc(void *p, size_t bytes);
 
-static void kernel_read(const void *p, ssize_t n)
+static uint64_t site_of(int fd)
 {
-	if (n > 0)
-		comm_note_read(p, n, COMM_SITE_KERNEL);
+	int err = errno;
+	struct stat st;
+	enum comm_channel channel =
+		fstat(fd, &st) ? COMM_CHANNEL_KERNEL : comm_channel_of(st.st_mode);
+
+	errno = err;
+	return COMM_SITE_CHANNELS + channel;
 }
 
-static void kernel_write(void *p, ssize_t n)
+static void kernel_read(int fd, const void *p, ssize_t n)
 {
 	if (n > 0)
-		comm_note_write(p, n, COMM_SITE_KERNEL);
+		comm_note_read(p, n, site_of(fd));
+}
+
+static void kernel_write(int fd, void *p, ssize_t n)
+{
+	if (n > 0)
+		comm_note_write(p, n, site_of(fd));
 }
 
 /* rep movsb and stosb: fast on every machine with ERMS, and no call to ourselves. */
@@ -195,7 +207,7 @@ void *realloc(void *old, size_t bytes)
 		real;                                                        \
 	})
 
-static void vector(const struct iovec *v, int count, ssize_t n, int written)
+static void vector(int fd, const struct iovec *v, int count, ssize_t n, int written)
 {
 	int i;
 
@@ -203,9 +215,9 @@ static void vector(const struct iovec *v, int count, ssize_t n, int written)
 		ssize_t part = (size_t)n < v[i].iov_len ? n : (ssize_t)v[i].iov_len;
 
 		if (written)
-			kernel_write(v[i].iov_base, part);
+			kernel_write(fd, v[i].iov_base, part);
 		else
-			kernel_read(v[i].iov_base, part);
+			kernel_read(fd, v[i].iov_base, part);
 		n -= part;
 	}
 }
@@ -214,7 +226,7 @@ ssize_t read(int fd, void *p, size_t n)
 {
 	ssize_t ret = REAL(read)(fd, p, n);
 
-	kernel_write(p, ret);
+	kernel_write(fd, p, ret);
 	return ret;
 }
 
@@ -222,7 +234,7 @@ ssize_t pread(int fd, void *p, size_t n, off_t offset)
 {
 	ssize_t ret = REAL(pread)(fd, p, n, offset);
 
-	kernel_write(p, ret);
+	kernel_write(fd, p, ret);
 	return ret;
 }
 
@@ -232,7 +244,7 @@ ssize_t readv(int fd, const struct iovec *v, int count)
 {
 	ssize_t ret = REAL(readv)(fd, v, count);
 
-	vector(v, count, ret, 1);
+	vector(fd, v, count, ret, 1);
 	return ret;
 }
 
@@ -241,7 +253,7 @@ ssize_t recv(int fd, void *p, size_t n, int flags)
 	ssize_t ret = REAL(recv)(fd, p, n, flags);
 
 	/* With MSG_TRUNC the answer may exceed the buffer. */
-	kernel_write(p, ret > (ssize_t)n ? (ssize_t)n : ret);
+	kernel_write(fd, p, ret > (ssize_t)n ? (ssize_t)n : ret);
 	return ret;
 }
 
@@ -250,7 +262,7 @@ ssize_t recvfrom(int fd, void *restrict p, size_t n, int flags, struct sockaddr 
 {
 	ssize_t ret = REAL(recvfrom)(fd, p, n, flags, from, from_bytes);
 
-	kernel_write(p, ret > (ssize_t)n ? (ssize_t)n : ret);
+	kernel_write(fd, p, ret > (ssize_t)n ? (ssize_t)n : ret);
 	return ret;
 }
 
@@ -259,7 +271,7 @@ ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 	ssize_t ret = REAL(recvmsg)(fd, m, flags);
 
 	if (ret > 0)
-		vector(m->msg_iov, m->msg_iovlen, ret, 1);
+		vector(fd, m->msg_iov, m->msg_iovlen, ret, 1);
 	return ret;
 }
 
@@ -267,7 +279,7 @@ size_t fread(void *restrict p, size_t bytes, size_t n, FILE *restrict f)
 {
 	size_t ret = REAL(fread)(p, bytes, n, f);
 
-	kernel_write(p, ret * bytes);
+	kernel_write(fileno(f), p, ret * bytes);
 	return ret;
 }
 
@@ -275,7 +287,7 @@ ssize_t write(int fd, const void *p, size_t n)
 {
 	ssize_t ret = REAL(write)(fd, p, n);
 
-	kernel_read(p, ret);
+	kernel_read(fd, p, ret);
 	return ret;
 }
 
@@ -283,7 +295,7 @@ ssize_t pwrite(int fd, const void *p, size_t n, off_t offset)
 {
 	ssize_t ret = REAL(pwrite)(fd, p, n, offset);
 
-	kernel_read(p, ret);
+	kernel_read(fd, p, ret);
 	return ret;
 }
 
@@ -293,7 +305,7 @@ ssize_t writev(int fd, const struct iovec *v, int count)
 {
 	ssize_t ret = REAL(writev)(fd, v, count);
 
-	vector(v, count, ret, 0);
+	vector(fd, v, count, ret, 0);
 	return ret;
 }
 
@@ -301,7 +313,7 @@ ssize_t send(int fd, const void *p, size_t n, int flags)
 {
 	ssize_t ret = REAL(send)(fd, p, n, flags);
 
-	kernel_read(p, ret);
+	kernel_read(fd, p, ret);
 	return ret;
 }
 
@@ -310,7 +322,7 @@ ssize_t sendto(int fd, const void *p, size_t n, int flags, const struct sockaddr
 {
 	ssize_t ret = REAL(sendto)(fd, p, n, flags, to, to_bytes);
 
-	kernel_read(p, ret);
+	kernel_read(fd, p, ret);
 	return ret;
 }
 
@@ -319,7 +331,7 @@ ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 	ssize_t ret = REAL(sendmsg)(fd, m, flags);
 
 	if (ret > 0)
-		vector(m->msg_iov, m->msg_iovlen, ret, 0);
+		vector(fd, m->msg_iov, m->msg_iovlen, ret, 0);
 	return ret;
 }
 
@@ -327,6 +339,6 @@ size_t fwrite(const void *restrict p, size_t bytes, size_t n, FILE *restrict f)
 {
 	size_t ret = REAL(fwrite)(p, bytes, n, f);
 
-	kernel_read(p, ret * bytes);
+	kernel_read(fileno(f), p, ret * bytes);
 	return ret;
 }

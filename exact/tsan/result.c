@@ -26,8 +26,9 @@ enum {
 	COMMAND_BYTES = 1024,
 	PATH_BYTES = 4096,
 	SITE_OTHER = 0,
-	SITE_KERNEL = 1,
-	FUNCTION_FIRST = 2, /* behind those of these sites */
+	SITE_CHANNELS = 1,
+	SITE_FIRST = SITE_CHANNELS + COMM_CHANNELS,
+	FUNCTION_FIRST = SITE_FIRST, /* behind those of these sites */
 	NOBODY = 0,
 };
 
@@ -149,12 +150,18 @@ static void put_command(void)
 	put_record(COMM_EXACT_COMMAND, NULL, 0, text, n, NULL, 0);
 }
 
+/* The fixed site of what has no code; its function has the same number. */
+static uint32_t fixed_site(uint64_t site)
+{
+	return site >= COMM_SITE_CHANNELS && site < COMM_SITE_UNKNOWN
+		       ? SITE_CHANNELS + site - COMM_SITE_CHANNELS
+		       : SITE_OTHER;
+}
+
 static uint32_t site_of(uint32_t site)
 {
-	if (site == COMM_SITE_KERNEL)
-		return SITE_KERNEL;
-	if (site <= COMM_SITE_UNKNOWN)
-		return SITE_OTHER;
+	if (site < COMM_SITE_FIRST)
+		return fixed_site(site);
 	if (!result.site[site])
 		result.site[site] = result.n_sites++;
 	return result.site[site];
@@ -436,14 +443,16 @@ static void put_regions(void)
 
 static void put_code(void)
 {
+	static const char *const channels[COMM_CHANNELS] = COMM_CHANNEL_NAMES;
 	uint32_t site;
 
 	put_function(SITE_OTHER, "(other)");
-	put_function(SITE_KERNEL, "[kernel]");
+	for (site = 0; site < COMM_CHANNELS; site++)
+		put_function(SITE_CHANNELS + site, channels[site]);
 	put_entries();
 	put_paths();
-	put_site(SITE_OTHER, SITE_OTHER);
-	put_site(SITE_KERNEL, SITE_KERNEL);
+	for (site = 0; site < SITE_FIRST; site++)
+		put_site(site, site);
 	for (site = COMM_SITE_FIRST; site < COMM_EXACT_SITES; site++) {
 		uint64_t pc = comm_exact_site_pc(site);
 		struct comm_exact_file_code code = {.site = result.site[site],
@@ -452,7 +461,7 @@ static void put_code(void)
 
 		if (!result.site[site])
 			continue;
-		put_site(code.site, pc == COMM_SITE_KERNEL ? SITE_KERNEL : SITE_OTHER);
+		put_site(code.site, fixed_site(pc));
 		put_within(code.site, comm_exact_site_place(site));
 		if (pc < COMM_SITE_FIRST)
 			continue;
@@ -592,7 +601,7 @@ int comm_exact_result_write(const char *path)
 	actor_bytes = capacity * sizeof(*result.actor);
 	result.mask = capacity - 1;
 	result.n_actors = result.n_threads = result.n_objects = 0;
-	result.n_sites = SITE_KERNEL + 1;
+	result.n_sites = SITE_FIRST;
 	result.edges = 0;
 	result.actor = map(actor_bytes);
 	result.site = map(site_bytes);

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../channel.h"
 #include "object.h"
 #include "path.h"
 #include "shadow.h"
@@ -40,7 +41,11 @@ enum {
 enum { COMM_EXACT_REGION_NONE, COMM_EXACT_REGION_OTHER, COMM_EXACT_REGION_FIRST };
 
 /* Sites without code. */
-enum { COMM_SITE_KERNEL = 1, COMM_SITE_UNKNOWN, COMM_SITE_FIRST };
+enum {
+	COMM_SITE_CHANNELS = 1,
+	COMM_SITE_UNKNOWN = COMM_SITE_CHANNELS + COMM_CHANNELS,
+	COMM_SITE_FIRST
+};
 
 /* In the key of an edge: no read, but what the thread itself wrote. */
 #define COMM_EXACT_WROTE ((uint64_t)1 << 31)

@@ -189,6 +189,13 @@ static uint32_t site_id(struct comm_sites *sites, uint32_t function, const struc
 	return find_site(sites, &s, false);
 }
 
+uint32_t comm_sites_named(struct comm_sites *sites, const char *name)
+{
+	const struct comm_site s = {.function = function_id(sites, name, "", "", 0)};
+
+	return s.function == COMM_ID_OTHER ? COMM_ID_OTHER : find_site(sites, &s, false);
+}
+
 uint32_t comm_sites_within(struct comm_sites *sites, uint32_t site, uint32_t region)
 {
 	struct comm_site s = *comm_sites_at(sites, site);

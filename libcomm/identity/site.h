@@ -28,6 +28,8 @@ struct comm_frame_rule comm_sites_frame(struct comm_sites *sites, struct comm_sp
  * tells its sites and function of them in place: ids that edges have already stay good.
  */
 void comm_sites_settle(struct comm_sites *sites);
+/* The site of a function without code, of that name. */
+uint32_t comm_sites_named(struct comm_sites *sites, const char *name);
 /* The same site within a marked region (code_region.h). */
 uint32_t comm_sites_within(struct comm_sites *sites, uint32_t site, uint32_t region);
 /* The same site where its function was called in that call (call.h); itself if it is not known which. */

@@ -67,13 +67,13 @@ exact many --granularity=64
 is "a line is read first once" "$(edges functions ':produce$' ':consume$')" "80 1310720 81920"
 
 exact kernel
-is "what the kernel reads for a thread" "$(edges functions ':produce$' ':\[kernel\]$')" "1 8192 8192"
-is "what the kernel writes for a thread" "$(edges functions ':\[kernel\]$' ':consume$')" "1 8192 8192"
+is "what the kernel reads for a thread" "$(edges functions ':produce$' ':\[pipe\]$')" "1 8192 8192"
+is "what the kernel writes for a thread" "$(edges functions ':\[pipe\]$' ':consume$')" "1 8192 8192"
 
 exact kernel --kernel-reads=no
-is "or not, if it is not to be counted" "$(edges functions ':produce$' ':\[kernel\]$') $(edges functions ':\[kernel\]$' ':consume$')" "0 0 0 1 8192 8192"
-exact kernel '--function=[[]kernel]'
-is "and alone" "$(edges functions ':produce$' ':\[kernel\]$') $(edges functions . ':consume$')" "1 8192 8192 0 0 0"
+is "or not, if it is not to be counted" "$(edges functions ':produce$' ':\[pipe\]$') $(edges functions ':\[pipe\]$' ':consume$')" "0 0 0 1 8192 8192"
+exact kernel '--function=[[]pipe]'
+is "and alone, of a pipe" "$(edges functions ':produce$' ':\[pipe\]$') $(edges functions . ':consume$')" "1 8192 8192 0 0 0"
 exact atomic --function=add
 is "what a function reads alone, locked instructions as well" "$(edges functions . . | cut -d' ' -f2) $(edges functions ':add$' ':add$' | cut -d' ' -f2)" "$(edges functions . ':add$' | cut -d' ' -f2) $(((2000 - 1) * 8))"
 exact atomic --function=nothing

@@ -431,8 +431,8 @@ int main(void)
 	expect("memcpy", write_text, NULL, read_text, 24, 24);
 	expect("memset", set_text, NULL, read_text, 24, 24);
 	expect("memmove", move_text, NULL, read_text, 24, 24);
-	expect_functions("read()", through_pipe, NULL, read_text, "[kernel]", "read_text", 24, 24);
-	expect_functions("write()", set_text, NULL, into_pipe, "set_text", "[kernel]", 24, 24);
+	expect_functions("read()", through_pipe, NULL, read_text, "[pipe]", "read_text", 24, 24);
+	expect_functions("write()", set_text, NULL, into_pipe, "set_text", "[pipe]", 24, 24);
 	expect("atomics", write_atomics, NULL, read_atomics, 1 + 2 + 4 + 8 + 16,
 	       1 + 2 + 4 + 8 + 16);
 	expect("a failed exchange writes nothing", overwrite, fail_exchange, read_thrice, 24, 8);
