@@ -398,7 +398,8 @@ static int store_phase(struct exact *exact, uint32_t index)
 		err = -ENOMEM;
 	if (!err)
 		err = comm_exact_slice_writes(exact->result, index, &info.written);
-	if (!err)
+	/* Accesses of the functions that were asked for, and writes of all others, are no length. */
+	if (!err && !(exact->native && exact->options->function))
 		err = comm_exact_slice_lengths(exact->result, index, &info.lengths);
 	if (!err)
 		err = comm_exact_slice_instructions(exact->result, index, &count, &info.n_counts);
@@ -600,6 +601,7 @@ static int start_native(struct exact *exact, char **why)
 	if (setenv("COMM_EXACT_RESULT", exact->out, 1) ||
 	    setenv("COMM_EXACT_GRANULARITY", granularity, 1) ||
 	    (options->calls && setenv("COMM_EXACT_CALLS", options->calls, 1)) ||
+	    (options->function && setenv("COMM_EXACT_FUNCTION", options->function, 1)) ||
 	    (options->callers && setenv("COMM_EXACT_CALLERS", callers, 1)) ||
 	    (options->slice_given && setenv("COMM_EXACT_SLICE_NS", slice_ns, 1)))
 		return -errno;
@@ -638,14 +640,6 @@ static int choose(struct exact *exact, struct comm_valgrind *valgrind)
 	}
 	if (exact->options->callers && exact->options->calls) {
 		fprintf(stderr, "commd: --source exact takes either --calls or --callers\n");
-		return -EINVAL;
-	}
-	if (exact->native && exact->options->function) {
-		fprintf(stderr,
-			"commd: --function goes with Valgrind: %s counts by itself, all that it "
-			"was "
-			"compiled to count\n",
-			name);
 		return -EINVAL;
 	}
 	if (exact->native)

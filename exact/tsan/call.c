@@ -2,7 +2,6 @@
 #include "call.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -10,8 +9,8 @@
 #include <unistd.h>
 
 #include "object.h"
+#include "selected.h"
 #include "symbol.h"
-#include "text.h"
 #include "thread.h"
 
 enum {
@@ -95,15 +94,6 @@ int comm_exact_calls_count(uint64_t *ret_numbered, uint64_t *ret_later)
 	return 1;
 }
 
-/* The whole name, or that before the parameters or what a compiler adds to it (".constprop.0"). */
-static int is_wanted(const char *name)
-{
-	char head[sizeof(((struct comm_exact_symbol *)0)->name)];
-
-	snprintf(head, sizeof(head), "%.*s", (int)comm_text_until(name, sizeof(head), "(."), name);
-	return !fnmatch(calls->pattern, name, 0) || !fnmatch(calls->pattern, head, 0);
-}
-
 static void look_up(struct function *f)
 {
 	struct comm_exact_symbol symbol;
@@ -113,7 +103,7 @@ static void look_up(struct function *f)
 	comm_exact_symbol(f->pc - 1, &symbol);
 	if (__cxa_demangle && symbol.name[0] == '_' && symbol.name[1] == 'Z')
 		name = __cxa_demangle(symbol.name, NULL, NULL, NULL);
-	wanted = is_wanted(name ? name : symbol.name);
+	wanted = comm_exact_name_fits(calls->pattern, name ? name : symbol.name);
 	/* Cut off, and seen to be. */
 	if (snprintf(f->name, sizeof(f->name), "%s", name ? name : symbol.name) >= NAME_BYTES)
 		snprintf(f->name + sizeof(f->name) - 4, 4, "...");

@@ -21,6 +21,7 @@
 #include "function.h"
 #include "object.h"
 #include "result.h"
+#include "selected.h"
 #include "thread.h"
 
 /* A prefix cut at PREFIX_BYTES makes no path that the kernel takes, so no wrong file. */
@@ -92,6 +93,7 @@ void comm_exact_init(void)
 	comm_shadow_init();
 	comm_objects_init();
 	comm_exact_threads_init();
+	comm_exact_select(environment("COMM_EXACT_FUNCTION"));
 	text = environment("COMM_EXACT_CALLERS");
 	comm_exact_calls_init(environment("COMM_EXACT_CALLS"),
 			      text && atoi(text) > 0 ? atoi(text) : 0);

@@ -22,7 +22,8 @@
  * COMM_EXACT_GRANULARITY (bytes, 8), COMM_EXACT_SELF_FIRST (1: first reads of
  * what the thread itself wrote, too), COMM_EXACT_SIGNAL (a number), COMM_EXACT_RESULT (set
  * by commd: its result file, instead of all others), COMM_EXACT_CALLS (set by commd --calls: functions
- * whose calls the result file tells apart), COMM_EXACT_CALLERS (set by commd --callers: how many callers it
+ * whose calls the result file tells apart), COMM_EXACT_FUNCTION (set by commd --function: functions whose reads alone
+ * count), COMM_EXACT_CALLERS (set by commd --callers: how many callers it
  * tells of each), COMM_EXACT_SLICE_NS (set by commd --slice).  Set to nothing is not set.
  */
 #ifndef COMM_EXACT_H

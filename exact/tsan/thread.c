@@ -44,6 +44,7 @@ static const uint64_t low_bits = ((uint64_t)1 << COMM_EXACT_PLACE_SHIFT) - 1;
 
 __thread struct comm_exact_thread *comm_exact_self;
 __thread struct comm_exact_thread *comm_exact_quick;
+__thread struct comm_exact_thread *comm_exact_quick_read;
 uint16_t comm_exact_frame_now, comm_exact_frame_read;
 uint64_t comm_exact_frames;
 
@@ -105,7 +106,7 @@ static void *allocate(size_t bytes)
 static void after_fork(void)
 {
 	comm_exact_self = NULL;
-	comm_exact_quick = NULL;
+	comm_exact_quick = comm_exact_quick_read = NULL;
 }
 
 void comm_exact_threads_init(void)
@@ -151,6 +152,7 @@ struct comm_exact_thread *comm_exact_thread_create(void)
 	comm_exact_self = t;
 	if (comm_shadow_mask == COMM_EXACT_QUICK_BYTES - 1)
 		comm_exact_quick = t;
+	comm_exact_quick_read = comm_exact_selects ? NULL : comm_exact_quick;
 	comm_object_stack(slot);
 	renew_region(t);
 	if (has_key)
@@ -502,7 +504,7 @@ void comm_exact_read(struct comm_exact_thread *t, uint64_t addr, uint64_t len_by
 	struct comm_exact_read now = {.pc = pc | t->place_bits, .frame = comm_exact_frame_now};
 	uint64_t part = granule - (addr & (granule - 1));
 
-	if (comm_exact_frame_read == COMM_EXACT_STOPPED)
+	if (comm_exact_frame_read == COMM_EXACT_STOPPED || !comm_exact_counts(pc))
 		return;
 	tell_bytes(site, len_bytes);
 	while (len_bytes) {
@@ -574,14 +576,32 @@ void comm_exact_write(struct comm_exact_thread *t, uint64_t addr, uint64_t len_b
 	remember_write(t, pc, &now);
 }
 
+/* What a selected instruction has read before: where all count it is counted without coming here. */
+static inline int is_again(uint64_t addr, uint64_t was, uint64_t len_bytes, uint64_t pc)
+{
+	struct comm_exact_read *r;
+
+	if (!comm_exact_is_quick(comm_exact_quick, addr, len_bytes))
+		return 0;
+	r = comm_exact_read_again(comm_exact_quick, addr, was, pc);
+	if (!r || was != r->cell)
+		return 0;
+	r->edge->bytes += len_bytes;
+	return 1;
+}
+
 /* Mostly what the instruction did before, but of a cell that others have read. */
 void comm_exact_read_slowly(uint64_t addr, uint64_t len_bytes, uint64_t pc)
 {
 	struct comm_exact_thread *t = comm_exact_thread();
-	uint64_t *cell = comm_cell(addr), was = __atomic_load_n(cell, __ATOMIC_RELAXED);
 	struct comm_exact_read now = {.pc = pc | t->place_bits, .frame = comm_exact_frame_now};
+	uint64_t *cell, was;
 
-	if (comm_exact_frame_read == COMM_EXACT_STOPPED)
+	if (comm_exact_frame_read == COMM_EXACT_STOPPED || !comm_exact_counts(pc))
+		return;
+	cell = comm_cell(addr);
+	was = __atomic_load_n(cell, __ATOMIC_RELAXED);
+	if (comm_exact_selects && is_again(addr, was, len_bytes, pc))
 		return;
 	begin_read(t, &now, was, *comm_object_at(addr));
 	if (!comm_cell_crossed(addr, len_bytes))

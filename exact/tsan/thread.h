@@ -16,6 +16,7 @@
 #include "../channel.h"
 #include "object.h"
 #include "path.h"
+#include "selected.h"
 #include "shadow.h"
 
 /* Reached without a detour, also by position-independent code. */
@@ -99,6 +100,9 @@ extern __thread struct comm_exact_thread *comm_exact_self
 /* What an access looks at first: the same, but NULL where granules are not of COMM_EXACT_QUICK_BYTES. */
 enum { COMM_EXACT_QUICK_SHIFT = 3, COMM_EXACT_QUICK_BYTES = 1 << COMM_EXACT_QUICK_SHIFT };
 extern __thread struct comm_exact_thread *comm_exact_quick
+	__attribute__((tls_model("initial-exec")));
+/* The same for reads: NULL as well where not all of them count (selected.h). */
+extern __thread struct comm_exact_thread *comm_exact_quick_read
 	__attribute__((tls_model("initial-exec")));
 
 /*
@@ -246,7 +250,7 @@ comm_exact_count_again(struct comm_exact_read *r, uint64_t *cell, uint64_t was, 
 static inline __attribute__((always_inline)) void
 comm_exact_read_now(uint64_t addr, uint64_t len_bytes, uint64_t pc)
 {
-	struct comm_exact_thread *t = comm_exact_quick;
+	struct comm_exact_thread *t = comm_exact_quick_read;
 	uint64_t *cell = comm_cell_by(addr, COMM_EXACT_QUICK_SHIFT), was;
 	struct comm_exact_read *r;
 
@@ -263,7 +267,8 @@ comm_exact_read_now(uint64_t addr, uint64_t len_bytes, uint64_t pc)
 	if (!((was ^ r->cell) & ~COMM_CELL_SEEN) && comm_exact_count_again(r, cell, was, len_bytes))
 		return;
 slowly:
-	comm_exact_read_slowly(addr, len_bytes, pc);
+	if (!comm_exact_is_skipped(pc))
+		comm_exact_read_slowly(addr, len_bytes, pc);
 }
 
 static inline __attribute__((always_inline)) void

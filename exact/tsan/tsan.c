@@ -129,13 +129,13 @@ void __tsan_func_exit(void)
 	{                                                                                       \
 		uint64_t *lock, before, was;                                                    \
 		struct comm_exact_read *r;                                                      \
-		if (!comm_exact_is_quick(comm_exact_quick, (uint64_t)p, sizeof(*p)))            \
+		if (!comm_exact_is_quick(comm_exact_quick_read, (uint64_t)p, sizeof(*p)))       \
 			return false;                                                           \
 		lock = comm_lock_of((uint64_t)p);                                               \
 		before = __atomic_load_n(lock, __ATOMIC_ACQUIRE);                               \
 		*ret = load##n(p);                                                              \
 		was = __atomic_load_n(comm_cell((uint64_t)p), __ATOMIC_ACQUIRE);                \
-		r = comm_exact_read_again(comm_exact_quick, (uint64_t)p, was, pc);              \
+		r = comm_exact_read_again(comm_exact_quick_read, (uint64_t)p, was, pc);         \
 		if (!r || was != r->cell || !comm_lock_is_free(before) ||                       \
 		    __atomic_load_n(lock, __ATOMIC_ACQUIRE) != before)                          \
 			return false;                                                           \

@@ -27,6 +27,8 @@ check "s: by which way" edges s "$ways"
 # Within a path of calls each is there once more.
 runtime s --callers
 check "s: by which way, with callers" edges s "$ways"
+runtime s '--function=[[]pipe]'
+check "s: what goes into pipes alone" edges s '. == {"fill_pipe > [pipe]": 800}'
 if command -v valgrind >/dev/null && [ -x "$O/exact/commexact-amd64-linux" ]; then
   runtime v
   check "v: by which way" edges v "$ways"
