@@ -486,6 +486,7 @@ static const char *run_until_over(struct live *live)
 		fds[3].fd = comm_control_fd(live->control, now_ns, &sleep_ms);
 		sleep_ms = comm_clock_until_ms(live->count_ns, now_ns, sleep_ms);
 		sleep_ms = comm_supervisor_alive(&live->supervisor, now_ns, sleep_ms);
+		comm_stall_sleep(&live->stall, comm_clock_now_ns());
 		/* A descriptor of -1 is passed over. */
 		ready = poll(fds, sizeof(fds) / sizeof(*fds), sleep_ms);
 		if (ready < 0 && errno != EINTR) {
@@ -534,6 +535,7 @@ static int deinit(struct live *live, int status)
 	comm_inspect_destroy(&live->processes);
 	comm_live_target_deinit(&live->target);
 	comm_supervisor_close(&live->supervisor);
+	comm_stall_close(&live->stall);
 	files = comm_parser_end();
 	if (files.left)
 		fprintf(stderr,
@@ -656,6 +658,7 @@ int comm_live(const struct comm_options *options)
 			strerror(-err));
 		return 1;
 	}
+	comm_stall_open(&live.stall, options->verbose);
 	comm_priority_raise();
 	comm_priority_allow_return();
 	if (comm_privilege_become_user(options->store, !options->command)) {
@@ -710,7 +713,7 @@ int comm_live(const struct comm_options *options)
 	end_ns = comm_live_events_finish(&live.events);
 	/* Of a short run much may still be without a name. */
 	comm_inspect_live_finish(&live.processes, end_ns + NAMES_NS);
-	live.session.stall_ns = live.stall.longest_ns;
+	live.session.stall = &live.stall;
 	status = comm_session_end(&live.session, end_ns, how);
 	if (status == NO_DATA)
 		say_held(live.target.target);

@@ -396,16 +396,20 @@ static int end_queue(struct comm_session *session, struct comm_engine_stats *sta
 static void say_store(const struct comm_session *session)
 {
 	struct comm_slice_queue_stats queue;
+	const struct comm_stall *stall = session->stall;
 
 	if (!session->queue)
 		return;
 	comm_slice_queue_stats(session->queue, &queue);
-	fprintf(stderr,
-		"  store: a slice took at most %.1f ms, at most %.1f MiB waited for it; rings of "
-		"the "
-		"kernel waited at most %.1f ms too long\n",
+	fprintf(stderr, "  store: a slice took at most %.1f ms, at most %.1f MiB waited for it\n",
 		(double)comm_store_longest_ns(session->store) / 1e6,
-		(double)queue.most_bytes / (1 << 20), (double)session->stall_ns / 1e6);
+		(double)queue.most_bytes / (1 << 20));
+	if (stall)
+		fprintf(stderr,
+			"  rings of the kernel waited at most %.1f ms too long: commd worked for "
+			"%.1f ms of that, and had no CPU for %.1f\n",
+			(double)stall->longest_ns / 1e6, (double)stall->parts.work_ns / 1e6,
+			(double)stall->parts.cpu_ns / 1e6);
 }
 
 int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *how)
@@ -426,7 +430,7 @@ int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *
 			session->options->store);
 		return 1;
 	}
-	comm_store_tell_stall(session->store, session->stall_ns);
+	comm_store_tell_stall(session->store, session->stall ? session->stall->longest_ns : 0);
 	if (session->accesses) {
 		comm_access_log_end(session->accesses, end_ns, comm_session_patience_ns());
 		look_at_accesses(session, end_ns);

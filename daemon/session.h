@@ -9,6 +9,7 @@
 
 #include "engine.h"
 #include "options.h"
+#include "stall.h"
 
 struct comm_session {
 	const struct comm_options *options;
@@ -27,7 +28,7 @@ struct comm_session {
 	bool is_live;
 	struct comm_slice_queue *queue; /* NULL: slices are stored at once */
 	bool is_stuck;			/* the queue's thread is, in the store */
-	uint64_t stall_ns;		/* to be set before the end: see stall.h; 0: not known */
+	const struct comm_stall *stall; /* to be set before the end; NULL: not known */
 	bool removes; /* what is beside its store by itself: nothing will refuse it that */
 	/* Set before comm_session_begin(), which passes it to the engine. */
 	void (*burst_done)(void *ctx, const struct comm_event *event,

@@ -1,26 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The longest time that the rings of the kernel waited for the loop that reads them, beyond the sleep that was meant:
- * what the loop did or waited for meanwhile, and how long it had no CPU.
+ * what the loop did or waited for meanwhile, and how long it had no CPU.  The main thread's alone.
  */
 #ifndef COMMD_STALL_H
 #define COMMD_STALL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* A zeroed one is ready. */
-struct comm_stall {
-	uint64_t read_ns, longest_ns;
+struct comm_stall_times {
+	uint64_t work_ns; /* CPU time of this thread */
+	uint64_t cpu_ns;  /* ready to run, without a CPU; 0 where the kernel does not tell */
 };
 
-/* The rings are read now, after a sleep of at most slept_ms. */
-static inline void comm_stall_read(struct comm_stall *stall, uint64_t now_ns, int slept_ms)
-{
-	uint64_t meant_ns = slept_ms > 0 ? (uint64_t)slept_ms * 1000000 : 0;
+struct comm_stall {
+	uint64_t read_ns, slept_from_ns, longest_ns;
+	/* Of the longest, where parts are asked for; what is neither it waited for something else. */
+	struct comm_stall_times parts;
+	struct comm_stall_times before; /* when the rings were read last */
+	bool has_parts;
+	int fd; /* of /proc/self/schedstat, or -1 */
+};
 
-	if (stall->read_ns && now_ns - stall->read_ns > meant_ns + stall->longest_ns)
-		stall->longest_ns = now_ns - stall->read_ns - meant_ns;
-	stall->read_ns = now_ns;
-}
+/* Parts cost each reading a system call or two.  Opens what must be open before files are out of reach. */
+void comm_stall_open(struct comm_stall *stall, bool parts);
+void comm_stall_close(struct comm_stall *stall);
+/* The loop sleeps from now on. */
+void comm_stall_sleep(struct comm_stall *stall, uint64_t now_ns);
+/* The rings are read now, after a sleep of at most slept_ms: one that was ended earlier excuses no more than it took. */
+void comm_stall_read(struct comm_stall *stall, uint64_t now_ns, int slept_ms);
 
 #endif

@@ -17,7 +17,7 @@ sh -c 'while :; do :; done' &
 target=$!
 pids+=($target)
 store=$disk/a.db
-"$commd" --pid $target --slice 50ms --overhead 5 --store "$store" --record "$disk/a.rec" --accesses "$disk/a.csv" >"$dir/log" 2>&1 &
+"$commd" -v --pid $target --slice 50ms --overhead 5 --store "$store" --record "$disk/a.rec" --accesses "$disk/a.csv" >"$dir/log" 2>&1 &
 daemon=$!
 pids+=($daemon)
 slices() { sqlite3 -readonly "$store" 'SELECT count(*) FROM slice WHERE level = 0' 2>/dev/null || echo 0; }
@@ -40,6 +40,7 @@ row() { sqlite3 -readonly "$store" "SELECT $1 FROM run"; }
 check "no time is missing" [ "$(sqlite3 -readonly "$store" "SELECT total(end_ns - start_ns) > 0 AND total(end_ns - start_ns) = max(end_ns) - min(start_ns) FROM slice WHERE level = 0")" = 1 ]
 check "a slice waited for the disk, as the store says ($(row store_ns) ns)" [ "$(row 'store_ns > 5e9')" = 1 ]
 check "what samples did not ($(row stall_ns) ns)" [ "$(row 'stall_ns > 0 AND stall_ns < 5e9')" = 1 ]
+check "-v says how much of that commd worked, and had no CPU" grep -qE "rings of the kernel waited at most [0-9.]+ ms too long: commd worked for [0-9.]+ ms of that, and had no CPU for [0-9.]+$" "$dir/log"
 check "commctl list has both" sh -c '"$1" list --json --store "$2" | grep -qE "\"stall_ns\": [1-9][0-9]*, \"store_ns\": [1-9]"' - "$commctl" "$store"
 # An access of each burst that the store counts.
 check "no access is missing" [ "$(tail -n +2 "$disk/a.csv" | wc -l)" = "$(sqlite3 -readonly "$store" "SELECT sum(accesses) FROM slice WHERE level = 0")" ]
