@@ -50,7 +50,8 @@ int comm_grouping_open(struct comm_grouping_use *use, const struct comm_grouping
 		code = comm_schema_errno(reader->db);
 	else if (ops->open)
 		code = ops->open(use, err);
-	if (code && code != -ENODATA && code != -EINVAL)
+	/* Of a grouping of others the inner one has said it. */
+	if (code && code != -ENODATA && code != -EINVAL && !(err && *err))
 		comm_reader_fail_db(reader, err, code);
 	if (code)
 		comm_grouping_close(use);

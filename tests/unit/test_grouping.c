@@ -394,6 +394,23 @@ static void test_hostile_regions(void **state)
 	comm_report_free(by_thread);
 }
 
+/* A grouping of others that cannot be opened: there is one sentence, and with sanitizers none leaks. */
+static void test_damaged_meanwhile(void **state)
+{
+	struct comm_query query = {.size = sizeof(query), .by = "thread,type"};
+	struct comm_report *report;
+	sqlite3 *db;
+	char *err = NULL;
+
+	(void)state;
+	assert_int_equal(sqlite3_open(shuffled.path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "DROP TABLE type", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	assert_int_equal(comm_reader_report(shuffled.reader, &query, &report, &err), -EUCLEAN);
+	assert_non_null(strstr(err, "it is damaged"));
+	free(err);
+}
+
 static void test_unknown(void **state)
 {
 	struct comm_query query = {.size = sizeof(query), .by = "weekday"};
@@ -421,6 +438,7 @@ int main(void)
 		cmocka_unit_test(test_by_caller),
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_hostile_regions),
+		cmocka_unit_test(test_damaged_meanwhile),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
