@@ -136,7 +136,7 @@ static int take_place(struct places *places, const struct comm_slices_one *slice
 		return 0;
 	thread->placed = true;
 	place = thread->place;
-	place.from_ns = slice->start_ns - start_ns;
+	place.from_ns = comm_slices_since(slice->start_ns, start_ns);
 	place.cpu = cpu;
 	place.samples = (uint64_t)samples;
 	return add(places, &place);

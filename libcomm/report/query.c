@@ -176,8 +176,8 @@ static int list_slices(struct work *work)
 
 		if (s->leaf)
 			work->whole->slices[report->n_slices++] = (struct comm_report_slice){
-				.start_ns = s->start_ns - report->run->start_ns,
-				.end_ns = s->end_ns - report->run->start_ns,
+				.start_ns = comm_slices_since(s->start_ns, report->run->start_ns),
+				.end_ns = comm_slices_since(s->end_ns, report->run->start_ns),
 				.bytes = work->query->first_read ? s->crossing_first_bytes
 								 : s->crossing_bytes,
 				.samples = s->samples,
@@ -237,7 +237,7 @@ static int load_slices(struct work *work, char **err)
 		report->daemon_idle_ns += s->daemon_idle_ns;
 		report->target_ns += s->target_ns;
 		report->enabled_ns += s->enabled_ns;
-		if (s->start_ns - run->start_ns >= COMM_SETTLING_NS) {
+		if (comm_slices_since(s->start_ns, run->start_ns) >= COMM_SETTLING_NS) {
 			settled_ns += s->handler_ns + s->daemon_ns;
 			settled_target_ns += s->target_ns;
 		}
@@ -261,8 +261,8 @@ static int load_slices(struct work *work, char **err)
 			"changes there, or commd could not look",
 			(long long)run->id, (from_ns - run->start_ns) / 1e9,
 			(to_ns - run->start_ns) / 1e9);
-	report->from_ns = first_ns - run->start_ns;
-	report->to_ns = last_ns - run->start_ns;
+	report->from_ns = comm_slices_since(first_ns, run->start_ns);
+	report->to_ns = comm_slices_since(last_ns, run->start_ns);
 	report->enabled_ns = report->enabled_ns ? report->enabled_ns : 1;
 	report->overhead =
 		comm_reader_share(report->handler_ns + report->daemon_ns, report->target_ns);

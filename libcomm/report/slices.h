@@ -47,4 +47,10 @@ int comm_slices_load(sqlite3 *db, int64_t run, uint64_t from_ns, uint64_t to_ns,
 		     bool strands, struct comm_slices *ret);
 void comm_slices_deinit(struct comm_slices *slices);
 
+/* How long after start_ns, the run's; a store may be hostile: nothing is before it. */
+static inline uint64_t comm_slices_since(uint64_t at_ns, uint64_t start_ns)
+{
+	return at_ns > start_ns ? at_ns - start_ns : 0;
+}
+
 #endif

@@ -171,10 +171,22 @@ static void test_plans(void **state)
 	sqlite3_close(db);
 }
 
+/* No time is before the run's start, and no slice ends before it begins. */
+static void check_times(struct comm_report *report)
+{
+	assert_true(report->from_ns <= report->to_ns);
+	for (size_t i = 0; i < report->n_slices; i++)
+		assert_true(comm_report_slice_at(report, i)->start_ns <=
+			    comm_report_slice_at(report, i)->end_ns);
+	comm_report_free(report);
+}
+
 /* A hostile store: wrong types, wild ids, nested nonsense. */
 static void test_hostile_store(void **state)
 {
 	static const char *const damage[] = {
+		/* Before its run. */
+		"UPDATE slice SET start_ns = 5 WHERE id = (SELECT min(id) FROM slice)",
 		"UPDATE run SET source = NULL, command = x'ff00fe', start_ns = 'soon'",
 		"UPDATE run SET start_ns = 9223372036854775807",
 		"UPDATE slice SET start_ns = -5, end_ns = 9223372036854775807",
@@ -220,7 +232,7 @@ static void test_hostile_store(void **state)
 			char *err;
 
 			if (comm_reader_report(reader, &query, &report, &err) == 0)
-				comm_report_free(report);
+				check_times(report);
 			else
 				free(err);
 			if (comm_reader_runs(reader, &runs, &err) == 0)

@@ -84,12 +84,10 @@ static double place(int i)
 
 static int phase_slice(struct comm_grouping_use *use, const struct comm_slices_one *slice)
 {
-	double length_ns = (double)(slice->end_ns - slice->start_ns), since_ns = 0;
+	double length_ns = (double)(slice->end_ns - slice->start_ns);
+	double since_ns = (double)comm_slices_since(slice->start_ns, use->run->start_ns);
 	struct by_phase *by = use->state;
 
-	/* In a hostile store a slice may begin before its run. */
-	if (slice->start_ns > use->run->start_ns)
-		since_ns = (double)(slice->start_ns - use->run->start_ns);
 	by->reading = comm_periods_at(&by->periods, slice->start_ns + (uint64_t)(length_ns / 2));
 	memset(by->written, 0, sizeof(by->written));
 	for (int i = 0; i < PHASE_POINTS; i++) {
