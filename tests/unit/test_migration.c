@@ -136,11 +136,8 @@ static bool about(double a, double b)
 	return fabs(a - b) <= 1e-8 * fabs(b);
 }
 
-static void test_reports_stay_what_they_were(void **state)
+static void check_reports(void)
 {
-	(void)state;
-	copy_schema_1();
-	bring_up_to_date();
 	assert_int_equal((int)query("PRAGMA user_version"), COMM_SCHEMA_VERSION);
 	for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++) {
 		struct comm_query q = {
@@ -165,6 +162,70 @@ static void test_reports_stay_what_they_were(void **state)
 				 (int)said[i].run, said[i].by, report->n_edges, resolved,
 				 report->total_bytes, low, high);
 		comm_report_free(report);
+	}
+}
+
+static void test_reports_stay_what_they_were(void **state)
+{
+	(void)state;
+	copy_schema_1();
+	bring_up_to_date();
+	check_reports();
+}
+
+/* The runs of a store of an earlier version, as that one left it. */
+static void copy_version(int version)
+{
+	sqlite3 *db;
+
+	copy_schema_1();
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(comm_schema_migrate(db, version), 0);
+	assert_int_equal(comm_schema_check(db, version), 0);
+	sqlite3_close(db);
+}
+
+static void check_salvaged(int version)
+{
+	struct comm_salvaged saved = {.size = sizeof(saved)};
+	char to[sizeof(path) + 8], *err = NULL;
+
+	snprintf(to, sizeof(to), "%s.saved", path);
+	if (comm_salvage(path, to, &saved, &err))
+		fail_msg("salvage of version %d: %s", version, err);
+	assert_int_equal(saved.runs, 3);
+	assert_int_equal(saved.gaps, 0);
+	/* What is asked is asked of path. */
+	assert_int_equal(rename(to, path), 0);
+	assert_int_equal(saved.edges, (int)query("SELECT count(*) FROM edge"));
+	assert_int_equal(saved.slices, (int)query("SELECT count(*) FROM slice"));
+	check_reports();
+}
+
+/* A store of each earlier version is refused by readers, saved by salvage, written on by commd, and then reports the same. */
+static void test_each_version(void **state)
+{
+	struct comm_store_config c = config();
+	struct comm_reader *reader;
+	struct comm_store *store;
+	struct comm_edge edge;
+	char *err;
+
+	(void)state;
+	fill(&edge, 1, 1);
+	for (int version = 1; version < COMM_SCHEMA_VERSION; version++) {
+		copy_version(version);
+		assert_int_equal(comm_reader_open(path, &reader, &err), -EPROTO);
+		free(err);
+		assert_int_equal((int)query("PRAGMA user_version"), version);
+		check_salvaged(version);
+		copy_version(version);
+		store = open_store(&c);
+		assert_int_equal(begin(store), 4);
+		assert_int_equal(write_at(store, 0, &edge, 1), 0);
+		assert_int_equal(comm_store_end_run(store, START + SECOND, "duration"), 0);
+		comm_store_close(store);
+		check_reports();
 	}
 }
 
@@ -613,6 +674,7 @@ int main(void)
 		TEST(test_refuses_newer_and_damaged),
 		TEST(test_migrates_an_older_one),
 		TEST(test_reports_stay_what_they_were),
+		TEST(test_each_version),
 		TEST(test_old_rows_get_what_is_new),
 		TEST(test_guesses_have_no_writer),
 		TEST(test_many_guesses),
