@@ -8,6 +8,9 @@
 /* As confusion_sd, of code that may take turns with other code (in_turns); docs/method/accuracy.md. */
 static const double TURNS_SD = 1;
 
+/* Times an edge, what else its reader reads: no more in any run.  Infinities would make up what is no number. */
+static const double OTHERS_MOST = 1e30;
+
 double comm_interval_z(double confidence)
 {
 	double low = 0, high = 10;
@@ -39,6 +42,7 @@ void comm_intervals_init(struct comm_intervals *intervals, const struct comm_err
 	intervals->z90 = comm_interval_z(DEFAULT_CONFIDENCE);
 	intervals->t90 = comm_blocks_t(blocks, DEFAULT_CONFIDENCE);
 	intervals->all = all;
+	intervals->is_hidden = false;
 }
 
 /*
@@ -75,7 +79,7 @@ static double wrong_writers(const struct comm_error_model *model, const struct c
  */
 static double confusion(const struct comm_error_model *model, const struct comm_estimate *e)
 {
-	double others = fmax(0, e->read_bytes / e->bytes - 1);
+	double others = fmin(OTHERS_MOST, fmax(0, e->read_bytes / e->bytes - 1));
 	double turns = TURNS_SD * e->in_turns * others;
 	double wrong = wrong_writers(model, e, others);
 

@@ -64,6 +64,11 @@ static void test_intervals(void **state)
 	e = (struct comm_estimate){.bytes = 1000, .variance = 1e12};
 	comm_intervals_of(&without, &e, &low, &high, &spread);
 	assert_true(low >= 0 && low < 1000 && high > 1000);
+	/* Next to nothing of a hostile store, whose square is nothing. */
+	e = (struct comm_estimate){
+		.bytes = 5e-304, .variance = 1e8, .read_bytes = 1e7, .own_bytes = 6e6};
+	comm_intervals_of(&without, &e, &low, &high, &spread);
+	assert_true(low == 0 && high > 1e7 && spread > 1e30);
 	e = (struct comm_estimate){.variance = 5};
 	comm_intervals_of(&without, &e, &low, &high, &spread);
 	assert_true(low == 0 && high == 0 && spread == 1);
