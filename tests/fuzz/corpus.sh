@@ -22,8 +22,11 @@ for fuzzer in "$O"/tests/fuzz/fuzz_*; do
   fi
   [ -n "$(ls "$corpus" 2>/dev/null)" ] || { echo "not ok $n - $name has no corpus"; status=1; continue; }
   mkdir -p "$keep/$name"
+  # A recording is one for both.
+  also=
+  [ "$name" = replay ] && also=tests/fuzz/corpus/record
   if "$fuzzer" -max_total_time="${FUZZ_SECONDS:-2}" -runs="${FUZZ_RUNS:--1}" -rss_limit_mb=2048 -timeout=120 \
-    -close_fd_mask=3 -artifact_prefix="$keep/" "$keep/$name" "$corpus" >"$scratch/log" 2>&1; then
+    -close_fd_mask=3 -artifact_prefix="$keep/" "$keep/$name" "$corpus" ${also:+"$also"} >"$scratch/log" 2>&1; then
     echo "ok $n - $name: $(grep -oE 'Done [0-9]+ runs' "$scratch/log" | tail -1)"
   else
     grep -m1 -A25 'ERROR: ' "$scratch/log"

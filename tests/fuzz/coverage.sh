@@ -18,8 +18,10 @@ while read -r name files; do
   [ "$name" = store ] && corpus=$scratch/stores
   kept=${FUZZ_KEEP:-$O/fuzz-corpus}/$name
   [ -d "$kept" ] || kept=
+  also=
+  [ "$name" = replay ] && also=tests/fuzz/corpus/record
   # One input after the other; one that libdw dies of takes only itself away.
-  find "$corpus" ${kept:+"$kept"} -type f | while read -r input; do
+  find "$corpus" ${also:+"$also"} ${kept:+"$kept"} -type f | while read -r input; do
     LLVM_PROFILE_FILE=$scratch/$name.%m.profraw "$cov/tests/fuzz/fuzz_$name" "$input" >/dev/null 2>&1 || :
   done
   llvm-profdata-"$version" merge -o "$scratch/$name.profdata" "$scratch/$name".*.profraw

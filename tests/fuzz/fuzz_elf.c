@@ -31,16 +31,23 @@ static void look(const struct comm_elfsym *sym, uint64_t vaddr)
 		abort();
 	if (comm_elfsym_section(sym, vaddr, &s) == 0 && (vaddr < s.start || vaddr >= s.end))
 		abort();
-	comm_elfsym_vaddr(sym, vaddr, PF_X, &at);
+	if (comm_elfsym_vaddr(sym, vaddr, PF_X, &at) == 0)
+		(void)comm_elfsym_is_code(sym, at);
 	if (comm_elfsym_frame(sym, vaddr).kind >= COMM_FRAME_KINDS)
 		abort();
 }
 
 static void look_all_over(const struct comm_elfsym *sym)
 {
+	struct comm_symbol s;
+
 	for (uint64_t at = 0; at < 0x5000; at += 0x17f)
 		look(sym, at);
 	look(sym, UINT64_MAX);
+	if (comm_elfsym_named(sym, "data", &s) == 0 && (!s.name || strcmp(s.name, "data") != 0))
+		abort();
+	if (comm_elfsym_bytes(sym) < comm_elfsym_variables(sym) + comm_elfsym_functions(sym))
+		abort();
 }
 
 static int go_function(void *ctx, const struct comm_gopclntab_function *function)

@@ -18,6 +18,8 @@ struct target {
 	struct comm_mapping map[MAPPINGS];
 };
 
+static uint32_t tgid = 1;
+
 struct input {
 	const uint8_t *at, *end;
 };
@@ -92,6 +94,32 @@ static void run_trapped(const struct target *t, const struct comm_sample *sample
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* What is told of a process's mappings, before and after one of them has become another. */
+static void ask_about(struct comm_space_table *table, struct target *target, uint64_t now_ns)
+{
+	struct comm_space *space = comm_space_get(table, tgid);
+	uint32_t oldest, generation = comm_space_generation(space);
+	const struct comm_mapping *m;
+
+	for (int again = 0; again < 2; again++) {
+		for (uint64_t at = 0x8000; at < 0x50000; at += 0x4000) {
+			m = comm_space_find(space, at, now_ns);
+			if (m && (at < m->start || at >= m->end))
+				abort();
+			if (!m && !comm_space_is_shared(table, tgid, at))
+				abort();
+			if (comm_space_is_constant(space, at) && m->writable)
+				abort();
+			(void)comm_space_is_file(space, at);
+		}
+		target->map[1].writable = !target->map[1].writable;
+		comm_space_changed(table, tgid);
+	}
+	if (comm_space_has_file(table, tgid, "f") || comm_space_tgid(space) != tgid ||
+	    comm_space_crowded(table, &oldest) || comm_space_generation(space) == generation)
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct comm_inspect_ops ops = {.maps = maps, .text = text};
@@ -102,7 +130,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct comm_sample sample;
 	static struct comm_burst burst;
 	static uint64_t now_ns;
-	static uint32_t tgid = 1;
 	struct input in = {data, data + size};
 	uint64_t known, all;
 
@@ -174,6 +201,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (known > all)
 			abort();
 	}
+	if (!comm_burst_end_name(burst.end))
+		abort();
+	ask_about(table, &target, now_ns);
 	comm_space_drop(table, tgid);
 	run_trapped(&target, &sample);
 	return 0;
