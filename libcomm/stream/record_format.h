@@ -59,8 +59,14 @@
  * MARK: the regions that the thread is in at its events of the same time
  *	24 u32 regions, at most 8			28 u32 zero
  *	32 per region, outermost first: u64 address of its name
+ * OBJECT: what the process calls a piece of its memory
+ *	24 u64 start		32 u64 bytes, 0: none any more	40 u64 address of the name
+ *	48 u32 number of its place in the process's table	52 u32 zero
  * FRAME
  *	24 u64 number
+ * PROBED: what regions between probes are called, before the first MARK
+ *	24 u32 number, from 1 on		28 u32 zero
+ *	32 string: name
  * CENSUS: the head is of the reader
  *	24 access: the read	64 f64 bytes read that it stands for, in cycles where RATE is of time
  *	72 u64 quiet_ns and	80 u64 changed_ns after the first look, 0: never
