@@ -36,6 +36,20 @@ static const uint64_t STORE_PATIENCE_NS = 20000000000u;
 /* To write a slice takes longer than all else that is done for it beside a target that sleeps. */
 static const uint64_t EMPTY_NS = 30000000000u;
 
+/* SQLite takes no less than a file has already: the quota holds for what is written from now on. */
+static void say_larger(const struct comm_options *options)
+{
+	struct stat st;
+
+	if (options->quiet || stat(options->store, &st) ||
+	    st.st_size <= (off_t)options->quota_bytes)
+		return;
+	fprintf(stderr,
+		"commd: the store %s is larger than --quota, %.1f MiB: it does not shrink, and "
+		"grows no more, as its oldest slices make room\n",
+		options->store, (double)st.st_size / (1 << 20));
+}
+
 int comm_session_open_store(struct comm_session *session, const struct comm_options *options)
 {
 	const struct comm_store_config config = {
@@ -60,6 +74,8 @@ int comm_session_open_store(struct comm_session *session, const struct comm_opti
 		err = comm_privilege_set_aside(false);
 	if (err)
 		fprintf(stderr, "commd: %s\n", why ? why : strerror(-err));
+	else
+		say_larger(options);
 	free(why);
 	return err;
 }

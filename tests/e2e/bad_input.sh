@@ -127,6 +127,22 @@ cp "$db" "$dir/newer.db"
 sqlite3 "$dir/newer.db" 'pragma user_version = 999'
 sentence "store of a newer version" 1 'newer' "$commd" --pid $target --duration 1s --store "$dir/newer.db"
 sentence "report of a newer store" 1 'newer' "$commctl" report --store "$dir/newer.db"
+# Some MiB more: 400 slices of 20 edges.
+cp "$db" "$dir/large.db"
+sqlite3 "$dir/large.db" "CREATE TEMP TABLE one AS SELECT * FROM slice ORDER BY id LIMIT 1; UPDATE one SET edges = 20;
+  WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400) INSERT INTO slice SELECT 1000 + i, run, level,
+  end_ns + i * 1000, end_ns + (i + 1) * 1000, samples, bursts, accesses, handler_ns, daemon_ns, setup_ns, target_ns, unwritten_bytes,
+  unwritten_first_bytes, edges, bytes, crossing_bytes, crossing_first_bytes, parts, strands, polled_bytes, watches, unanswered_bytes,
+  daemon_idle_ns FROM n, one;
+  WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 7999) INSERT INTO edge
+  SELECT 1, 1001 + i / 20, i % 20, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, zeroblob(200), 0, x'', 0, 0, 0, 0, 0, 0 FROM n"
+large=$(stat -c %s "$dir/large.db")
+"$commd" --source replay:tests/golden/migratory.rec --quota 1M --store "$dir/large.db" >"$dir/out" 2>&1
+code=$?
+{ [ $code = 0 ] && grep -qE "larger than --quota, [0-9.]+ MiB: it does not shrink" "$dir/out" && [ "$(stat -c %s "$dir/large.db")" -le "$large" ]; } &&
+  ok "a store that is larger than the quota grows no more, which is said" || not_ok "a store that is larger than the quota grows no more, which is said" "$code: $(cat "$dir/out")"
+"$commd" --source replay:tests/golden/migratory.rec --store "$dir/large.db" >"$dir/out" 2>&1
+grep -q "larger than" "$dir/out" && not_ok "within the quota nothing is said" "$(cat "$dir/out")" || ok "within the quota nothing is said"
 cp "$db" "$dir/corrupt.db"
 dd if=/dev/urandom of="$dir/corrupt.db" bs=1 seek=100 count=20000 conv=notrunc 2>/dev/null
 sentence "report of a corrupt store" 1 'corrupt|damaged|malformed' "$commctl" report --store "$dir/corrupt.db"
