@@ -125,6 +125,7 @@ static const struct comm_seccomp_rule rules[] = {
 	COMM_SECCOMP_CALL(sched_yield),
 	COMM_SECCOMP_CALL(sched_getaffinity),
 	COMM_SECCOMP_IS(sched_setscheduler, 0, 0),
+	COMM_SECCOMP_IS(sched_getscheduler, 0, 0),
 	COMM_SECCOMP_CALL(getcpu),
 	COMM_SECCOMP_CALL(rt_sigaction),
 	COMM_SECCOMP_CALL(rt_sigprocmask),

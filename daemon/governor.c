@@ -39,8 +39,8 @@ static const double STRANGER_NS = 25000;
 /*
  * What was spent beyond what was allowed, so many seconds' allowance of it, makes sampling
  * pause until it is worked off down to so little.  A window's cost exceeds what was allowed
- * in it by no more than that at its end, whatever came before: for 10 s the first, and
- * what a tick may cost before it is known, are less than a quarter.  More than a window's allowance is
+ * in it by no more than that at its end, whatever came before, but for lumps that came late in it (LUMPS_S): for 10 s the
+ * first, and what a tick may cost before it is known, are less than a quarter.  More than a window's allowance is
  * not worked off: a window that begins after what cost so much is held without that.
  */
 static const double PAUSE_AT_S = 1.2;
@@ -70,7 +70,7 @@ enum {
 	DEEP_S = 5,
 	TICK_EVERY_MOST = 64,
 	TICK_STEPS = 3, /* as many times twice as many ticks are samples at once */
-	PAUSED_S = 10, /* a period without samples, though no error to any sampler */
+	PAUSED_S = 10,	/* a period without samples, though no error to any sampler */
 };
 
 void comm_governor_defaults(bool period_is_time, struct comm_governor_config *ret)
@@ -338,24 +338,27 @@ static void hold_rate(struct comm_governor *g, const struct comm_governor_input 
 /*
  * Which share of the ticks are samples changes by powers of two: the smoothed costs
  * must have settled after one change before the next.  Twice as many tick samples fit
- * if the unspent budget and the cost of our own interrupts pay for them.  spent goes with the samples.
+ * if the unspent budget and the cost of our own interrupts pay for them, and more at once where some were hit, so
+ * that what they cost is known.  spent goes with the samples.
  */
-static bool choose_ticks(struct comm_governor *g, uint64_t now_ns, double spent, double goal)
+static bool choose_ticks(struct comm_governor *g, const struct comm_governor_input *in,
+			 double spent, double goal)
 {
 	double for_ticks = g->tick_share * (spent - g->entry_cost);
-	unsigned int every = g->tick_every;
+	unsigned int every = g->tick_every, steps = in->tick_hits ? TICK_STEPS : 1;
 
-	if (!every || now_ns - g->ticks_set_ns < TICKS_SET_NS)
+	if (!every || in->now_ns - g->ticks_set_ns < TICKS_SET_NS)
 		return false;
 	if (spent > goal && every < TICK_EVERY_MOST && g->nominal >= (double)g->config.max_period)
 		g->tick_every = 2 * every;
-	for (int i = 0; i < TICK_STEPS && g->tick_every > 1 && 2 * for_ticks < goal; i++) {
-		g->tick_every /= 2;
-		for_ticks *= 2;
-	}
+	else
+		for (; steps && g->tick_every > 1 && 2 * for_ticks < goal; steps--) {
+			g->tick_every /= 2;
+			for_ticks *= 2;
+		}
 	if (g->tick_every == every)
 		return false;
-	g->ticks_set_ns = now_ns;
+	g->ticks_set_ns = in->now_ns;
 	return true;
 }
 
@@ -378,7 +381,7 @@ static void hold_budget(struct comm_governor *g, const struct comm_governor_inpu
 	if (g->config.daemon_ns_per_s > 0)
 		spent = fmax(spent, goal * g->daemon_idle / (SAFETY * g->config.daemon_ns_per_s));
 	factor = pow(clamp(spent / goal, 0.25, 4), DAMPING);
-	if (choose_ticks(g, in->now_ns, spent, goal))
+	if (choose_ticks(g, in, spent, goal))
 		return;
 	/* Without a sample or an interrupt in this tick, what more of them would cost is unknown. */
 	if (factor < 1 && !in->interrupts && !in->hits)
@@ -554,6 +557,8 @@ void comm_governor_allow(struct comm_governor *g, double overhead, double floor_
 	if (less > 1) {
 		g->credit_ns /= less;
 		g->over_ns /= less;
+		g->lumps_ns /= less;
+		g->lump_cost /= less;
 	} else {
 		g->retry_ns = 0;
 	}

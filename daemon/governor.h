@@ -61,10 +61,10 @@ struct comm_governor_input {
 	double machine_switches_per_s; /* of all processes: each would call our BPF program */
 	uint64_t switch_ns;	       /* our code for reported switches; 0: not measured */
 	uint64_t life_ns;	       /* our code in forks, execs, exits and mappings */
-	uint64_t lumps_ns; /* taken by what has a part of the budget and bounds itself, and costs much at once */
-	uint64_t daemon_ns;	       /* CPU time of the daemon, that others wanted */
-	uint64_t daemon_idle_ns;       /* and that nobody else wanted */
-	uint64_t target_ns;	       /* CPU time of the target */
+	uint64_t lumps_ns;	 /* of what bounds itself by a part of the budget: much at once */
+	uint64_t daemon_ns;	 /* CPU time of the daemon, that others wanted */
+	uint64_t daemon_idle_ns; /* and that nobody else wanted */
+	uint64_t target_ns;	 /* CPU time of the target */
 };
 
 struct comm_governor_output {

@@ -51,7 +51,7 @@ struct comm_pace {
 	double floor;	       /* of COST events: asking how many CPUs there are reads a file */
 	struct comm_idle_time idle;
 	uint64_t charged_ns, children_ns; /* since the last tick */
-	uint64_t setup_ns, setup_own_ns; /* as the inspect view said at the last tick */
+	uint64_t setup_ns, setup_own_ns;  /* as the inspect view said at the last tick */
 	uint64_t setup_before_ns; /* spent before the start, or set apart, in no COST event yet */
 	uint64_t reading_ns;	  /* as the governor said */
 	uint64_t asked_ns, machine_switches;
@@ -255,7 +255,7 @@ static uint64_t take_setup(struct comm_pace *p, uint64_t now_ns, uint64_t *daemo
 		*daemon_ns -= once_ns < *daemon_ns ? once_ns : *daemon_ns;
 		return told_ns + all_ns;
 	}
-	*daemon_ns += all_ns - once_ns;
+	p->children_ns += all_ns - once_ns;
 	return told_ns;
 }
 

@@ -18,11 +18,11 @@ struct comm_pace_config {
 	void *handle; /* of the opened sampler */
 	struct comm_target *target;
 	struct comm_inspect
-		*inspect;  /* the live inspect, for its cost and its limits; NULL: none */
-	double overhead;   /* share; 0: hold rate_hz */
-	double floor;	   /* least budget, as a share of the time of all online CPUs; see pace.c */
+		*inspect; /* the live inspect, for its cost and its limits; NULL: none */
+	double overhead;  /* share; 0: hold rate_hz */
+	double floor;	  /* least budget, as a share of the time of all online CPUs; see pace.c */
 	double daemon_cpu; /* most of the time of all online CPUs that the daemon may use while they are idle */
-	double rate_hz;	   /* interrupts per second and busy CPU */
+	double rate_hz;	     /* interrupts per second and busy CPU */
 	double interrupt_ns; /* calibrated */
 };
 

@@ -71,8 +71,7 @@ static bool confine_waker(int socket, pid_t whose)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	prctl(PR_SET_NAME, "commd-priority");
-	return (socket == 0 || dup2(socket, 0) == 0) &&
-	       syscall(SYS_close_range, 1u, ~0u, 0) == 0 &&
+	return (socket == 0 || dup2(socket, 0) == 0) && syscall(SYS_close_range, 1u, ~0u, 0) == 0 &&
 	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && comm_fence_all() == 0 &&
 	       comm_rights_as_nobody(kept, 1) == 0 && comm_seccomp_install(&list) == 0;
 }
@@ -128,6 +127,14 @@ void comm_priority_allow_return(void)
 	may_return = limit_before.rlim_cur >= wanted || has_limit || start_waker();
 }
 
+/* It ends when it is killed, as by its user. */
+static bool has_waker(void)
+{
+	char byte;
+
+	return recv(waker, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0;
+}
+
 static bool change(bool yield)
 {
 	if (yield || waker < 0)
@@ -137,6 +144,11 @@ static bool change(bool yield)
 
 bool comm_priority_yield(bool wanted)
 {
+	/* It acts some time after it was asked. */
+	if (waker >= 0)
+		is_yielding = sched_getscheduler(0) == SCHED_IDLE;
+	if (waker >= 0 && wanted && !has_waker())
+		may_return = false;
 	if (may_return && wanted != is_yielding && change(wanted))
 		is_yielding = wanted;
 	return is_yielding;

@@ -45,7 +45,7 @@ static void say_larger(const struct comm_options *options)
 	    st.st_size <= (off_t)options->quota_bytes)
 		return;
 	fprintf(stderr,
-		"commd: the store %s is larger than --quota, %.1f MiB: it does not shrink, and "
+		"commd: the store %s has %.1f MiB, more than --quota: it does not shrink, and "
 		"grows no more, as its oldest slices make room\n",
 		options->store, (double)st.st_size / (1 << 20));
 }

@@ -400,7 +400,6 @@ static struct code *code_at(struct comm_register_windows *w, uint32_t tgid, uint
 	if (n < 0 || c->addr + (uint64_t)n < ip) {
 		/* The page before is not there. */
 		c->addr = (ip - 1) & ~(uint64_t)(PAGE_BYTES - 1);
-		c->block = c->addr / CODE_STEP;
 		n = w->config.read_code(w->config.code_ctx, tgid, c->addr, c->bytes, CODE_BYTES);
 	}
 	c->n = n > 0 ? (uint32_t)n : 0;

@@ -2,7 +2,8 @@
 /*
  * Pages of code, read from the memory of whichever process has mapped them: to have a page read takes hardly longer than
  * a block of instructions, and what is near in a file is asked for soon, of each of its processes.  Only code of a file
- * that no process may write through that mapping; what is changed all the same is seen COMM_TEXT_PAGE_NS later at most.
+ * in a mapping that is not writable.  What is changed all the same, or was read where another file had come meanwhile,
+ * is taken for the file's in all of its processes, for COMM_TEXT_PAGE_NS at most.
  */
 #ifndef COMM_TEXT_PAGES_H
 #define COMM_TEXT_PAGES_H

@@ -67,8 +67,10 @@ static void test_debts_of_another_budget(void **state)
 	g = &r.governor;
 	g->credit_ns = -1e7;
 	g->over_ns = 1e7;
+	g->lumps_ns = 1e7;
 	comm_governor_allow(g, 0.001, 100000, &r.out);
 	assert_true(fabs(g->credit_ns + 1e6) < 1 && fabs(g->over_ns - 1e6) < 1);
+	assert_true(fabs(g->lumps_ns - 1e6) < 1);
 	comm_governor_allow(g, 0.01, 100000, &r.out);
 	assert_true(fabs(g->credit_ns + 1e6) < 1 && fabs(g->over_ns - 1e6) < 1);
 	/* A pause goes on until its debts are worked off, by the new budget. */

@@ -110,6 +110,18 @@ static int stay_yielding(void)
 	return comm_priority_yield(false) && sched_getscheduler(0) == SCHED_IDLE ? 0 : 3;
 }
 
+/* Who would bring it back was killed before: it does not begin. */
+static int begin_without_waker(void)
+{
+	if (drop_resource())
+		return 1;
+	comm_priority_allow_return();
+	if (waker < 0)
+		return 2;
+	shutdown(waker, SHUT_RDWR);
+	return !comm_priority_yield(true) && sched_getscheduler(0) == SCHED_OTHER ? 0 : 3;
+}
+
 /* As any user, whose limit is 0: there would be no way back. */
 static int stay(void)
 {
@@ -195,6 +207,7 @@ static void test_is_not_brought_back(void **state)
 	(void)state;
 	need_nice();
 	assert_int_equal(in_child(stay_yielding), 0);
+	assert_int_equal(in_child(begin_without_waker), 0);
 }
 
 static void test_stays(void **state)

@@ -29,7 +29,7 @@ static void test_beyond_the_sleep(void **state)
 	comm_stall_sleep(&stall, 916 * MS);
 	comm_stall_read(&stall, 926 * MS, 10);
 	assert_int_equal(stall.longest_ns, 5 * MS);
-	/* No sleep at all, and one without an end. */
+	/* No sleep at all. */
 	comm_stall_sleep(&stall, 936 * MS);
 	comm_stall_read(&stall, 936 * MS, 0);
 	assert_int_equal(stall.longest_ns, 10 * MS);

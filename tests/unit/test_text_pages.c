@@ -52,9 +52,8 @@ static void expect_read(uint32_t tgid, const struct comm_mapping *m, uint64_t at
 {
 	uint8_t got[BYTES];
 
-	assert_int_equal(
-		comm_text_pages_read(pages, tgid, m, m->start + at, got, bytes, now_ns),
-		(ssize_t)bytes);
+	assert_int_equal(comm_text_pages_read(pages, tgid, m, m->start + at, got, bytes, now_ns),
+			 (ssize_t)bytes);
 	for (size_t i = 0; i < bytes; i++)
 		assert_int_equal(got[i], byte_at(OFFSET + at + i));
 }
