@@ -86,6 +86,25 @@ static void test_ticks(void **state)
 	}
 }
 
+static void test_ticks_follow(void **state)
+{
+	struct comm_governor g = {.config = one_percent(15000), .tick_every = 8, .tick_share = 0.1};
+	struct comm_governor_input in = {.now_ns = 10 * 1000000000ull, .tick_hits = 1};
+
+	(void)state;
+	/* Too much is spent, though little of it for ticks. */
+	g.nominal = (double)g.config.max_period;
+	assert_true(choose_ticks(&g, &in, 1.2e6, 1e6) && g.tick_every == 16);
+	/* Much is left: at once as many as that pays for, where it is known what they cost. */
+	g.ticks_set_ns = 0;
+	g.tick_share = 1;
+	assert_true(choose_ticks(&g, &in, 0.2e6, 1e6) && g.tick_every == 4);
+	g.ticks_set_ns = 0;
+	g.tick_every = 64;
+	in.tick_hits = 0;
+	assert_true(choose_ticks(&g, &in, 0, 1e6) && g.tick_every == 32);
+}
+
 static void test_starts_carefully(void **state)
 {
 	struct comm_governor_config config = one_percent(15000);
@@ -591,6 +610,7 @@ int main(void)
 		cmocka_unit_test(test_drained),
 		cmocka_unit_test(test_holds_budget),
 		cmocka_unit_test(test_ticks),
+		cmocka_unit_test(test_ticks_follow),
 		cmocka_unit_test(test_starts_carefully),
 		cmocka_unit_test(test_first_samples_are_dear),
 		cmocka_unit_test(test_idle_target),
