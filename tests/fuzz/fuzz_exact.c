@@ -48,8 +48,8 @@ static int slice(struct comm_exact *exact, uint32_t i, double *total)
 	for (size_t k = 0; k < written.n_ends; k++)
 		*total += written.end[k].bytes;
 	for (size_t k = 0; k < lengths.n_ends; k++)
-		*total += lengths.end[k].bytes +
-			  comm_exact_site_at(exact, lengths.end[k].site)->line;
+		*total +=
+			lengths.end[k].bytes + comm_exact_site_at(exact, lengths.end[k].site)->line;
 	for (size_t k = 0; k < census->n; k++)
 		*total += census->cell[k].bytes;
 	free(count);
