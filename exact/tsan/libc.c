@@ -207,17 +207,27 @@ void *realloc(void *old, size_t bytes)
 		real;                                                        \
 	})
 
+/* -1: a stream of memory or of functions.  A call that succeeds leaves errno as it is. */
+static int descriptor_of(FILE *f)
+{
+	int err = errno, fd = fileno(f);
+
+	errno = err;
+	return fd;
+}
+
 static void vector(int fd, const struct iovec *v, int count, ssize_t n, int written)
 {
+	uint64_t site = n > 0 ? site_of(fd) : 0;
 	int i;
 
 	for (i = 0; i < count && n > 0; i++) {
 		ssize_t part = (size_t)n < v[i].iov_len ? n : (ssize_t)v[i].iov_len;
 
 		if (written)
-			kernel_write(fd, v[i].iov_base, part);
+			comm_note_write(v[i].iov_base, part, site);
 		else
-			kernel_read(fd, v[i].iov_base, part);
+			comm_note_read(v[i].iov_base, part, site);
 		n -= part;
 	}
 }
@@ -279,7 +289,8 @@ size_t fread(void *restrict p, size_t bytes, size_t n, FILE *restrict f)
 {
 	size_t ret = REAL(fread)(p, bytes, n, f);
 
-	kernel_write(fileno(f), p, ret * bytes);
+	if (ret)
+		kernel_write(descriptor_of(f), p, ret * bytes);
 	return ret;
 }
 
@@ -339,6 +350,7 @@ size_t fwrite(const void *restrict p, size_t bytes, size_t n, FILE *restrict f)
 {
 	size_t ret = REAL(fwrite)(p, bytes, n, f);
 
-	kernel_read(fileno(f), p, ret * bytes);
+	if (ret)
+		kernel_read(descriptor_of(f), p, ret * bytes);
 	return ret;
 }

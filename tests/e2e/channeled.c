@@ -2,6 +2,7 @@
 /*
  * Hands WORDS words to a child in each way that there is but shared memory, for tests/e2e/exact_channels.sh.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -44,12 +45,28 @@ static void must(int is_so)
 		abort();
 }
 
+/* A stream without a descriptor: whoever counts asks for one, and errno stays. */
+static void through_memory(void)
+{
+	char memory[16] = "", word[4] = "abc";
+	FILE *f = fmemopen(memory, sizeof(memory), "w+");
+
+	must(f != NULL);
+	errno = ENOTTY;
+	must(fwrite(word, 1, 4, f) == 4 && errno == ENOTTY);
+	rewind(f);
+	errno = ENOTTY;
+	must(fread(word, 1, 4, f) == 4 && errno == ENOTTY);
+	must(!fclose(f));
+}
+
 int main(void)
 {
 	char path[] = "/tmp/channeled.XXXXXX";
 	struct iovec halves[] = {{pipe_in, BYTES / 2}, {pipe_in + WORDS / 2, BYTES / 2}};
 	int pipes[2], sockets[2], file = mkstemp(path), zero = open("/dev/zero", O_RDWR);
 
+	through_memory();
 	must(file >= 0 && zero >= 0 && !unlink(path) && !pipe(pipes));
 	must(!socketpair(AF_UNIX, SOCK_STREAM, 0, sockets));
 	fill_pipe();
