@@ -11,6 +11,7 @@
 
 struct comm_node_lengths {
 	struct comm_node_ends ends;
+	int64_t counter; /* that they are of */
 };
 
 /* A zeroed one is closed. */
@@ -18,7 +19,7 @@ int comm_node_lengths_init(struct comm_node_lengths *lengths, const struct comm_
 			   const struct comm_grouping_use *own, sqlite3 *db, int64_t run);
 void comm_node_lengths_deinit(struct comm_node_lengths *lengths);
 /* After the slices: the counter that lengths are of; *ret NULL: none of it was counted there. */
-int comm_node_lengths_unit(const struct comm_node_lengths *lengths, const struct comm_run *run,
-			   struct comm_texts *texts, const char **ret);
+int comm_node_lengths_unit(const struct comm_node_lengths *lengths, struct comm_texts *texts,
+			   const char **ret);
 
 #endif

@@ -395,8 +395,7 @@ int comm_totals_make(struct comm_aggregate *aggregate, const struct comm_edge_ta
 		if (!aggregate->unseen.nodes.edge[i].src_thread)
 			code = add_unseen(&totals, &aggregate->unseen.nodes.edge[i]);
 	if (!code)
-		code = comm_node_lengths_unit(&aggregate->lengths, &aggregate->whole->run,
-					      &aggregate->whole->texts,
+		code = comm_node_lengths_unit(&aggregate->lengths, &aggregate->whole->texts,
 					      &aggregate->report->length_unit);
 	if (!code)
 		code = make_tree(&totals, &first);
