@@ -46,7 +46,7 @@ void comm_node_lengths_deinit(struct comm_node_lengths *lengths)
 	comm_node_ends_deinit(&lengths->ends);
 }
 
-int comm_node_lengths_unit(const struct comm_node_lengths *lengths, struct comm_texts *texts,
+int comm_node_lengths_unit(struct comm_node_lengths *lengths, struct comm_texts *texts,
 			   const char **ret)
 {
 	sqlite3 *db;
@@ -63,6 +63,7 @@ int comm_node_lengths_unit(const struct comm_node_lengths *lengths, struct comm_
 	rc = sqlite3_step(stmt);
 	if (rc == SQLITE_ROW)
 		*ret = comm_texts_keep(texts, stmt, 0);
+	lengths->ends.counted = *ret;
 	sqlite3_finalize(stmt);
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : comm_schema_errno(db);
 }

@@ -18,8 +18,11 @@ struct comm_node_lengths {
 int comm_node_lengths_init(struct comm_node_lengths *lengths, const struct comm_query *query,
 			   const struct comm_grouping_use *own, sqlite3 *db, int64_t run);
 void comm_node_lengths_deinit(struct comm_node_lengths *lengths);
-/* After the slices: the counter that lengths are of; *ret NULL: none of it was counted there. */
-int comm_node_lengths_unit(const struct comm_node_lengths *lengths, struct comm_texts *texts,
+/*
+ * After the slices: the counter that lengths are of; *ret NULL: none of it was counted there, or a hostile store does
+ * not name it, and no length is known.
+ */
+int comm_node_lengths_unit(struct comm_node_lengths *lengths, struct comm_texts *texts,
 			   const char **ret);
 
 #endif

@@ -326,6 +326,25 @@ static void test_unknown_lengths(void **state)
 	}
 }
 
+/* A hostile store: lengths of a counter that is not there. */
+static void test_lengths_of_nothing(void **state)
+{
+	const struct comm_query q = {.size = sizeof(q), .by = "path", .totals = 1};
+	struct comm_report *report;
+
+	(void)state;
+	make_counted();
+	sql("DELETE FROM counter");
+	report = report_of(&q);
+	assert_null(report->length_unit);
+	assert_true(report->n_totals > 0);
+	for (size_t i = 0; i < report->n_totals; i++) {
+		assert_true(comm_report_total_at(report, i)->length < 0);
+		assert_true(comm_report_total_at(report, i)->all_length < 0);
+	}
+	comm_report_free(report);
+}
+
 /* Of whom, and of what, writes are not known though they were counted. */
 static void test_unknown_writes(void **state)
 {
@@ -479,10 +498,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_functions),	     TEST(test_doubts),		 TEST(test_intervals),
-		TEST(test_objects),	     TEST(test_call_tree),	 TEST(test_hostile_calls),
-		TEST(test_trees_of_threads), TEST(test_counted_writes),	 TEST(test_unknown_writes),
-		TEST(test_lengths),	     TEST(test_unknown_lengths),
+		TEST(test_functions),	     TEST(test_doubts),
+		TEST(test_intervals),	     TEST(test_objects),
+		TEST(test_call_tree),	     TEST(test_hostile_calls),
+		TEST(test_trees_of_threads), TEST(test_counted_writes),
+		TEST(test_unknown_writes),   TEST(test_lengths),
+		TEST(test_unknown_lengths),  TEST(test_lengths_of_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
