@@ -126,6 +126,17 @@ static void look_at_lines(const struct comm_report *report)
 	}
 }
 
+/* A length that is not known is less than 0, and one that is has a unit. */
+static void look_at_length(const struct comm_report *report, const struct comm_report_total *total)
+{
+	if (isnan(total->length) || isnan(total->all_length))
+		abort();
+	if (total->length >= 0 && total->all_length < total->length)
+		abort();
+	if (!report->length_unit && (total->length >= 0 || total->all_length >= 0))
+		abort();
+}
+
 static void look_at_nodes(const struct comm_report *report)
 {
 	for (size_t i = 0; i < report->n_nodes; i++)
@@ -135,6 +146,7 @@ static void look_at_nodes(const struct comm_report *report)
 
 		check(total->written.bytes);
 		check(total->all_read.bytes);
+		look_at_length(report, total);
 		/* Those within a node follow it. */
 		if (total->around != SIZE_MAX && total->around >= i)
 			abort();
