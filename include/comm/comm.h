@@ -566,8 +566,8 @@ struct comm_report {
 	uint64_t daemon_idle_ns; /* in the range, as of comm_run */
 	/*
 	 * With query->totals: the counter that lengths of nodes are of, named as of comm_report_count ("instructions",
-	 * "accesses", "cpu-time-ns"); NULL: the run counted none for such nodes, nodes are of data, or the query is of
-	 * certain threads or functions.
+	 * "accesses", "cpu-time-ns"); NULL: the run counted none for such nodes, nodes are of data, or the query is
+	 * of windows, or of certain threads or functions: then CPU time alone is known, and is all of the node's.
 	 */
 	const char *length_unit;
 };

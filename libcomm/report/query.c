@@ -478,7 +478,10 @@ static int load_counts(struct work *work, char **err)
 	return 0;
 }
 
-/* Where no code was counted, CPU time is how long threads and regions were, if that was counted. */
+/*
+ * Where no code was counted, CPU time is how long threads and regions were, if that was counted: all of it, whichever
+ * reads are asked for.
+ */
 static int load_cpu_lengths(struct work *work)
 {
 	struct comm_grouping_use *own = &work->aggregate.own;
@@ -487,8 +490,8 @@ static int load_cpu_lengths(struct work *work)
 	size_t n;
 	int code;
 
-	if (!work->aggregate.lengths.ends.ask || report->length_unit || own->ops->around ||
-	    comm_node_counts_check(own, NULL))
+	if (!work->query->totals || work->query->fresh || own->of_reads || own->of_data ||
+	    report->length_unit || own->ops->around || comm_node_counts_check(own, NULL))
 		return 0;
 	code = comm_node_counts_load(own, &work->slices, &count, &n, NULL);
 	if (code)

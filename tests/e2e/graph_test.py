@@ -124,6 +124,7 @@ def regions_have_their_length():
     assert labels("regions.db") == {"parse\\n24 s CPU time", "answer\\n6 s CPU time"}, labels("regions.db")
     # Of what is drawn: of each phase its own.
     assert labels("regions.db", "--from", "20s", "--to", "40s") == {"parse\\n8 s CPU time", "answer\\n2 s CPU time"}
+    assert labels("regions.db", "--thread", "reader") == labels("regions.db")
     assert labels("uncounted.db") == {"parse", "answer"}
     assert labels("regions.db", "--objects") == {"parse", "answer", "[heap]\\n4.00 KiB"}
     assert graph("empty.db", "--by-region", code=3).count("\n") == 1
