@@ -177,7 +177,8 @@ int ctl_draw_dot(const struct ctl_panels *panels, FILE *out)
 			print_notes(out, panels, panel, 2);
 			fputs("\", fontsize=9, color=gray60];\n", out);
 		}
-		code = print_panel(out, panel, i, largest, ctl_panels_longest(panels));
+		code = print_panel(out, panel, i, largest,
+				   ctl_panels_longest(panels, panel->report->length_unit));
 		if (n > 1)
 			fputs("  }\n", out);
 	}

@@ -17,6 +17,7 @@ static void deinit(struct ctl_panel *panel)
 {
 	if (panel->report)
 		ctl_labels_deinit(&panel->labels);
+	free(panel->length);
 	comm_report_free(panel->report);
 }
 
@@ -36,6 +37,40 @@ void ctl_panels_deinit(struct ctl_panels *panels)
 	*panels = (struct ctl_panels){0};
 }
 
+static int order(const void *a, const void *b)
+{
+	return strcmp((*(const struct comm_report_total *const *)a)->node.id,
+		      (*(const struct comm_report_total *const *)b)->node.id);
+}
+
+/* Totals are of the nodes, in another order. */
+static int find_lengths(struct ctl_panel *panel)
+{
+	const struct comm_report *report = panel->report;
+	const struct comm_report_total **by_id, *const *at;
+
+	if (!report->length_unit || !report->n_totals)
+		return 0;
+	panel->length = calloc(report->n_nodes + 1, sizeof(*panel->length));
+	by_id = calloc(report->n_totals, sizeof(*by_id));
+	if (!panel->length || !by_id) {
+		free(by_id);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < report->n_totals; i++)
+		by_id[i] = comm_report_total_at(report, i);
+	qsort(by_id, report->n_totals, sizeof(*by_id), order);
+	for (size_t i = 0; i < report->n_nodes; i++) {
+		const struct comm_report_total wanted = {.node = *comm_report_node_at(report, i)},
+					       *key = &wanted;
+
+		at = bsearch(&key, by_id, report->n_totals, sizeof(*by_id), order);
+		panel->length[i] = at ? fmax(0, (*at)->length) : 0;
+	}
+	free(by_id);
+	return 0;
+}
+
 /* Regions are drawn with their length, which totals have. */
 static int take(struct ctl_panel *panel, struct comm_reader *reader, const struct comm_query *query,
 		char **err)
@@ -45,20 +80,14 @@ static int take(struct ctl_panel *panel, struct comm_reader *reader, const struc
 
 	asked.totals |= query->by && !strcmp(query->by, "region") && !query->objects;
 	code = comm_reader_report(reader, &asked, &panel->report, err);
-	return code ? code : ctl_labels_init(&panel->labels, panel->report);
+	if (!code)
+		code = ctl_labels_init(&panel->labels, panel->report);
+	return code ? code : find_lengths(panel);
 }
 
 double ctl_panel_length(const struct ctl_panel *panel, size_t node)
 {
-	const char *id = comm_report_node_at(panel->report, node)->id;
-
-	for (size_t i = 0; i < panel->report->n_totals && panel->report->length_unit; i++) {
-		const struct comm_report_total *total = comm_report_total_at(panel->report, i);
-
-		if (!strcmp(total->node.id, id))
-			return fmax(0, total->length);
-	}
-	return 0;
+	return panel->length ? panel->length[node] : 0;
 }
 
 /* What is outside of all regions, as the library calls it, is none. */
@@ -67,13 +96,18 @@ static bool is_region(const struct ctl_panel *panel, size_t node)
 	return strcmp(comm_report_node_at(panel->report, node)->name, "(no region)") != 0;
 }
 
-double ctl_panels_longest(const struct ctl_panels *panels)
+static bool is_in(const struct ctl_panel *panel, const char *unit)
+{
+	return panel->length && unit && !strcmp(panel->report->length_unit, unit);
+}
+
+double ctl_panels_longest(const struct ctl_panels *panels, const char *unit)
 {
 	const struct ctl_panel *panel;
 	double longest = 0;
 
 	for (size_t i = 0; (panel = ctl_panels_at(panels, i)); i++)
-		for (size_t j = 0; j < panel->report->n_nodes && panel->report->length_unit; j++)
+		for (size_t j = 0; is_in(panel, unit) && j < panel->report->n_nodes; j++)
 			if (is_region(panel, j))
 				longest = fmax(longest, ctl_panel_length(panel, j));
 	return longest;

@@ -15,6 +15,7 @@ enum { CTL_PANEL_TITLE = 96 };
 struct ctl_panel {
 	struct comm_report *report;
 	struct ctl_labels labels;
+	double *length;		     /* of each node, see ctl_panel_length(); NULL: of none */
 	char title[CTL_PANEL_TITLE]; /* which run, and which part of it; UTF-8 (utf8.h) */
 	/* Of a phase of frames: those that began in it. */
 	uint64_t first_frame, n_frames;
@@ -61,8 +62,8 @@ double ctl_panels_largest(const struct ctl_panels *panels);
 
 /* How long a region was, in the report's length_unit; 0: not known, or no region. */
 double ctl_panel_length(const struct ctl_panel *panel, size_t node);
-/* The most of a region, of all panels. */
-double ctl_panels_longest(const struct ctl_panels *panels);
+/* The most of a region, of all panels whose lengths are in this unit; NULL: 0. */
+double ctl_panels_longest(const struct ctl_panels *panels, const char *unit);
 
 /* Whether two nodes of reports of one run are one. */
 bool ctl_panel_is_same(const struct comm_node *a, const struct comm_node *b);

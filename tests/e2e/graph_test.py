@@ -3,6 +3,7 @@
 
 Usage: graph_test.py COMMCTL DIRECTORY-OF-STORES
 """
+import contextlib
 import csv
 import io
 import json
@@ -10,6 +11,7 @@ import math
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import unicodedata
@@ -128,6 +130,20 @@ def regions_have_their_length():
     assert labels("uncounted.db") == {"parse", "answer"}
     assert labels("regions.db", "--objects") == {"parse", "answer", "[heap]\\n4.00 KiB"}
     assert graph("empty.db", "--by-region", code=3).count("\n") == 1
+
+
+@test
+def regions_are_as_wide_as_long():
+    # 100 and 50 instructions in each slice: thread, site, object, sum and what is first.
+    shutil.copy("regions.db", "instructions.db")
+    with contextlib.closing(sqlite3.connect("instructions.db")) as db:
+        db.execute("INSERT INTO counter VALUES (9, 'instructions')")
+        db.execute("INSERT INTO length SELECT 1, id, 9, 0, x'01020064000103003200' FROM slice WHERE level = 0")
+        db.commit()
+    drawn = graph("instructions.db", "regions.db", "--by-region")
+    assert sorted(re.findall(r'label="(\w+)\\n([^"]*)", .* width=([\d.]+)', drawn)) == [
+        ("answer", "3,000 instructions", "3.00"), ("answer", "6 s CPU time", "1.50"),
+        ("parse", "24 s CPU time", "6.00"), ("parse", "6,000 instructions", "6.00")], drawn
 
 
 @test
