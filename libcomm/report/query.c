@@ -478,6 +478,39 @@ static int load_counts(struct work *work, char **err)
 	return 0;
 }
 
+static int order_totals(const void *a, const void *b)
+{
+	return strcmp((*(struct comm_report_total *const *)a)->node.id,
+		      (*(struct comm_report_total *const *)b)->node.id);
+}
+
+/* Gives each total of a node the CPU time that was counted of it. */
+static int put_cpu_lengths(struct comm_report_whole *whole, const struct comm_report_count *count,
+			   size_t n)
+{
+	struct comm_report *report = &whole->shown;
+	struct comm_report_total **by_id = calloc(report->n_totals + 1, sizeof(*by_id));
+
+	if (!by_id)
+		return -ENOMEM;
+	for (size_t i = 0; i < report->n_totals; i++)
+		by_id[i] = &whole->totals[i];
+	qsort(by_id, report->n_totals, sizeof(*by_id), order_totals);
+	for (size_t i = 0; i < n; i++) {
+		struct comm_report_total wanted = {.node = count[i].node}, *key = &wanted, **at;
+
+		if (strcmp(count[i].counter, COMM_COUNTER_CPU) != 0)
+			continue;
+		report->length_unit = COMM_COUNTER_CPU;
+		at = bsearch(&key, by_id, report->n_totals, sizeof(*by_id), order_totals);
+		/* Sums of a hostile store may be no number. */
+		if (at && count[i].total >= 0)
+			(*at)->length = (*at)->all_length = count[i].total;
+	}
+	free(by_id);
+	return 0;
+}
+
 /*
  * Where no code was counted, CPU time is how long threads and regions were, if that was counted: all of it, whichever
  * reads are asked for.
@@ -496,19 +529,9 @@ static int load_cpu_lengths(struct work *work)
 	code = comm_node_counts_load(own, &work->slices, &count, &n, NULL);
 	if (code)
 		return code == -ENODATA ? 0 : code;
-	for (size_t i = 0; i < n; i++) {
-		if (strcmp(count[i].counter, COMM_COUNTER_CPU) != 0)
-			continue;
-		report->length_unit = COMM_COUNTER_CPU;
-		for (size_t j = 0; j < report->n_totals; j++) {
-			struct comm_report_total *total = &work->whole->totals[j];
-
-			if (!strcmp(count[i].node.id, total->node.id))
-				total->length = total->all_length = count[i].total;
-		}
-	}
+	code = put_cpu_lengths(work->whole, count, n);
 	free(count);
-	return 0;
+	return code;
 }
 
 static int build(struct work *work, char **err)
