@@ -71,6 +71,9 @@ static int look_up(uint64_t pc)
 		name = __cxa_demangle(symbol.name, NULL, NULL, NULL);
 	fits = comm_exact_name_fits(selected->pattern, name ? name : symbol.name);
 	free(name);
+	/* Of an instruction without a symbol the verdict is enough. */
+	if (symbol.end - symbol.start <= 1)
+		return fits;
 	i = __atomic_fetch_add(&selected->n_functions, 1, __ATOMIC_RELAXED);
 	if (i < FUNCTIONS_MAX) {
 		selected->function[i].start = symbol.start;
