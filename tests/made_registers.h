@@ -29,7 +29,7 @@ static uint64_t made_clock_ns(void)
 enum { CPUS = 2, SLOTS_MADE = 4, QUEUED = 4096 };
 
 /* Code of threads: what stands before the ip; and one place in the kernel. */
-enum { READS = 0x10000, WRITES = 0x20000, COUNTS = 0x30000, NO_CODE = 0x40000 };
+enum { CODE_APART = 16, READS = 0x10000, WRITES = 0x20000, COUNTS = 0x30000, NO_CODE = 0x40000 };
 static const uint64_t IN_KERNEL = 0xffffffff81000000;
 
 struct comm_breakpoints {
@@ -187,8 +187,8 @@ static inline ssize_t code_made(void *ctx, uint32_t tgid, uint64_t addr, void *b
 
 		((uint8_t *)buf)[i] = 0x90;
 		for (size_t j = 0; j < sizeof(insn) / sizeof(insn[0]); j++)
-			/* Each thread has code of its own, 256 bytes apart. */
-			for (uint64_t ip = insn[j].ip; ip < insn[j].ip + 0x8000; ip += 256)
+			/* Each thread has code of its own: in one loop with the others'. */
+			for (uint64_t ip = insn[j].ip; ip < insn[j].ip + 0x8000; ip += CODE_APART)
 				if (at >= ip - insn[j].len && at < ip)
 					((uint8_t *)buf)[i] = insn[j].bytes[at - ip + insn[j].len];
 	}
@@ -232,6 +232,9 @@ static struct comm_window_means all, of_long;
 
 enum { WORD = 0x7000, OFFERED_TO = 11 }; /* that is read, and the thread that reads it */
 
+/* The instruction of the read that draws words. */
+static uint64_t drawn_ip;
+
 /* The test's: what it is told. */
 static void on_event(void *ctx, const struct comm_event *event);
 
@@ -249,6 +252,7 @@ static void offer_as(bool is_sole, uint64_t addr, uint64_t lag_ns, double stands
 					    .tid = OFFERED_TO,
 					    .addr = addr,
 					    .ip = READS,
+					    .code_ip = drawn_ip,
 					    .size_bytes = 8,
 					    .lag_ns = lag_ns,
 					    .stands_for = stands_for,

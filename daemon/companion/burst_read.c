@@ -87,6 +87,7 @@ bool comm_burst_read_pick(struct comm_burst_read *ret, uint64_t *random, enum co
 			.time_ns = event->time_ns,
 			.addr = a->addr,
 			.ip = a->bytecode ? a->bytecode : a->ip,
+			.code_ip = a->ip,
 			.tgid = event->tgid,
 			.tid = event->tid,
 			.size_bytes = size > WATCHED_BYTES ? WATCHED_BYTES : (uint32_t)size,

@@ -15,6 +15,7 @@
 
 struct comm_burst_read {
 	uint64_t time_ns, addr, ip;
+	uint64_t code_ip; /* of the instruction; ip: of what it interprets, if it does */
 	uint32_t tgid, tid;
 	uint32_t size_bytes; /* up to 8: of a longer read a part */
 	bool has_value; /* the sample brought what is read, and the burst did not write it before */

@@ -15,6 +15,7 @@
 struct comm_live_word {
 	uint32_t tgid, tid;  /* of the reader */
 	uint64_t addr, ip;   /* of the read, as the burst has it */
+	uint64_t code_ip;    /* of its instruction, where ip is that of interpreted code */
 	uint32_t size_bytes; /* up to 8, within one aligned word */
 	bool has_value;	     /* what was read is known: */
 	uint64_t value;	     /* so many bytes, the first one lowest */

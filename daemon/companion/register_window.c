@@ -301,7 +301,7 @@ static void begin(struct comm_register_windows *w, unsigned int slot,
 	s->foreign = 0;
 	s->length_ns = paid_length(w, word, now_ns, most_ns);
 	s->due_ns = now_ns + s->length_ns;
-	comm_window_pairs_clear(&s->pairs);
+	comm_window_pairs_clear(&s->pairs, word->code_ip);
 	comm_window_cost_open(&w->cost, now_ns, s->length_ns);
 	w->stats.begun++;
 	set_anew(w, slot, OPEN);

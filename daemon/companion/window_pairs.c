@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { EITHER_WAY = COMM_ACCESS_READ | COMM_ACCESS_WRITE };
+enum {
+	EITHER_WAY = COMM_ACCESS_READ | COMM_ACCESS_WRITE,
+	LOOP_BYTES = 256, /* a compiler's copies of one loop's body lie within so many */
+};
 
 int comm_window_pairs_init(struct comm_window_pairs *pairs, uint32_t capacity)
 {
@@ -19,10 +22,11 @@ void comm_window_pairs_deinit(struct comm_window_pairs *pairs)
 	pairs->pair = NULL;
 }
 
-void comm_window_pairs_clear(struct comm_window_pairs *pairs)
+void comm_window_pairs_clear(struct comm_window_pairs *pairs, uint64_t code_ip)
 {
+	pairs->code_ip = code_ip;
 	pairs->n_pairs = 0;
-	pairs->n_reads = pairs->n_writes = 0;
+	pairs->n_reads = pairs->n_others = pairs->n_writes = 0;
 	pairs->known = pairs->are_of_one = pairs->are_of_thread = false;
 	pairs->write = (struct comm_window_access){0};
 }
@@ -55,10 +59,22 @@ static struct comm_window_pair *pair_of(struct comm_window_pairs *pairs,
 	return &pairs->pair[pairs->n_pairs++];
 }
 
+/* Is the word read as the drawn read does, or for another purpose? */
+static bool is_like_drawn(const struct comm_window_pairs *pairs,
+			  const struct comm_window_access *read)
+{
+	return read->ip - pairs->code_ip + LOOP_BYTES <= 2 * LOOP_BYTES;
+}
+
 static void count_read(struct comm_window_pairs *pairs, const struct comm_window_access *read)
 {
-	struct comm_window_pair *pair = pair_of(pairs, read);
+	struct comm_window_pair *pair;
 
+	if (!is_like_drawn(pairs, read)) {
+		pairs->n_others++;
+		return;
+	}
+	pair = pair_of(pairs, read);
 	if (!pair)
 		return;
 	pair->read = *read;
@@ -116,7 +132,7 @@ static void tell_drawn(const struct comm_window_pairs *pairs, const struct comm_
 	event->fed.read_tgid = word->tgid;
 	event->fed.read_tid = word->tid;
 	event->fed.stands_for = word->stands_for;
-	if (pairs->are_of_one || pairs->are_of_thread) {
+	if (!pairs->n_others && (pairs->are_of_one || pairs->are_of_thread)) {
 		set_write(event, word, &pairs->write);
 		if (!pairs->are_of_one)
 			event->fed.write = precise(word, 0, 0, COMM_ACCESS_WRITE);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pairs of a window: from the accesses to a live word, in order, who wrote last before each read.
+ * Pairs of a window: from the accesses to a live word, in order, who wrote last before each read that is like the one
+ * that drew the word: by code near its instruction.  Other code reads the word for another purpose, or another datum
+ * that lies there by now, and a window has no measure of how often: of code that reads a word without end it sees some reads alone.
  * Reads before the first write are of an unknown writer, and so are those after an access of which it is not known
  * which way it went, or after a gap.  An instruction that reads and writes is a read of what the write before
  * it left, and then a write.  The kernel's writes count, its reads do not: they may be the sampler's own.
@@ -34,7 +36,9 @@ struct comm_window_pair {
 struct comm_window_pairs {
 	struct comm_window_pair *pair;
 	uint32_t n_pairs, capacity;
+	uint64_t code_ip;  /* of the drawn read's instruction */
 	uint64_t n_reads;  /* of all pairs */
+	uint64_t n_others; /* reads of known writes by other code */
 	uint64_t n_writes; /* that were seen */
 	/* Several, all by one thread; and by one instruction of it. */
 	bool are_of_thread, are_of_one;
@@ -46,8 +50,8 @@ struct comm_window_pairs {
 int comm_window_pairs_init(struct comm_window_pairs *pairs, uint32_t capacity);
 void comm_window_pairs_deinit(struct comm_window_pairs *pairs);
 
-/* Another window begins. */
-void comm_window_pairs_clear(struct comm_window_pairs *pairs);
+/* Another window begins.  code_ip: of the instruction of the read that drew its word. */
+void comm_window_pairs_clear(struct comm_window_pairs *pairs, uint64_t code_ip);
 /* The next access to the word. */
 void comm_window_pairs_access(struct comm_window_pairs *pairs,
 			      const struct comm_window_access *access);
@@ -55,8 +59,8 @@ void comm_window_pairs_access(struct comm_window_pairs *pairs,
 void comm_window_pairs_gap(struct comm_window_pairs *pairs);
 
 /*
- * Pushes the window's COMM_EV_FED events, which share what the word stands for by their reads.  Where only
- * writes were seen, several and all of one thread, they are taken to be what the drawn read finds
+ * Pushes the window's COMM_EV_FED events, which share what the word stands for by their reads.  Where nothing but
+ * writes was seen, several and all of one thread, they are taken to be what the drawn read finds
  * (read_ns is 0: nobody saw it): the next write after a read need not be of who wrote last before it.  Of several
  * instructions write.ip is 0, as it is where nobody but the reader can have written the word.  Else the writer is
  * not known: one event with write.flags 0.

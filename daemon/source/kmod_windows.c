@@ -147,7 +147,7 @@ static void settle(struct comm_kmod_windows *w, const struct cp_window *window, 
 	}
 	word.ip = first->ip;
 	word.stands_for = offered * (double)bytes * (double)window->head.period;
-	comm_window_pairs_clear(&w->pairs);
+	comm_window_pairs_clear(&w->pairs, first->ip);
 	comm_window_pairs_access(&w->pairs, &first->access);
 	for (unsigned int i = 0; i < n; i++) {
 		if (access[i]->write.tid)

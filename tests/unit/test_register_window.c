@@ -61,17 +61,18 @@ static void make(uint32_t slots)
 	memset(&heard, 0, sizeof(heard));
 	now_ns = 1000 * MS;
 	is_private = true;
+	drawn_ip = READS;
 	all = of_long = unbound;
 }
 
 static void reads(uint32_t tid)
 {
-	touch_as((uint32_t)getpid(), tid, tid % 2, READS + tid % 16 * 256, WORD, R);
+	touch_as((uint32_t)getpid(), tid, tid % 2, READS + tid % 16 * CODE_APART, WORD, R);
 }
 
 static void writes(uint32_t tid)
 {
-	touch_as((uint32_t)getpid(), tid, tid % 2, WRITES + tid % 16 * 256, WORD, W);
+	touch_as((uint32_t)getpid(), tid, tid % 2, WRITES + tid % 16 * CODE_APART, WORD, W);
 }
 
 static void count(uint32_t tid)
@@ -115,8 +116,8 @@ static void test_pairs_of_a_window(void **state)
 	assert_int_equal(heard.n, 2);
 	assert_true(about(told(PARSER, MATCHER), 750));
 	assert_true(about(told(MATCHER, MATCHER), 250));
-	assert_int_equal(heard.event[0].fed.read.ip, READS + MATCHER * 256 - 3);
-	assert_int_equal(heard.event[0].fed.write.ip, WRITES + PARSER * 256 - 3);
+	assert_int_equal(heard.event[0].fed.read.ip, READS + MATCHER * CODE_APART - 3);
+	assert_int_equal(heard.event[0].fed.write.ip, WRITES + PARSER * CODE_APART - 3);
 	assert_int_equal(heard.event[0].fed.how, COMM_FED_REGISTERS);
 	assert_int_equal(comm_register_windows_turn_ms(w), INT_MAX);
 	comm_register_windows_stats(w, &stats);
@@ -151,6 +152,7 @@ static void test_counter(void **state)
 {
 	(void)state;
 	make(1);
+	drawn_ip = COUNTS;
 	begin_one(20);
 	for (int i = 0; i < 9; i++)
 		count(i % 2 ? PARSER : MATCHER);
@@ -452,6 +454,7 @@ static void test_part_of_a_word(void **state)
 					    .tid = MATCHER,
 					    .addr = WORD + 2,
 					    .ip = READS,
+					    .code_ip = READS,
 					    .size_bytes = 4,
 					    .lag_ns = 5 * MS,
 					    .stands_for = 1000};
