@@ -10,11 +10,16 @@
 
 enum {
 	WORDS_MAX = 1 << 13,
-	/* Looks that are due so soon are made with those that are due now: each call costs some. */
+	/* Looks that are due within such a part of their lag are made with those that are due now: each call costs some. */
 	EARLY_PART = 8,
 	WORD_BYTES = 8,
-	/* First looks of so long a time are made together: a question to the process that reads the target wakes it up. */
+	/*
+	 * First looks are made together, for each question to the process that reads the target wakes it up: no sooner after
+	 * the last ones than that, and later where few words came.
+	 */
 	GATHER_NS = 500 * 1000 * 1000,
+	GATHER_TIMES = 4,  /* that, at most, */
+	GATHER_WORDS = 16, /* while there are no more */
 };
 
 struct word {
@@ -37,7 +42,8 @@ struct comm_word_census {
 	struct comm_word_census_config config;
 	struct comm_word_census_stats stats;
 	uint64_t lost, next_ns;
-	uint64_t gather_ns; /* when first looks are made again */
+	uint64_t gather_ns; /* no first look is made before */
+	size_t n_new;	    /* words that wait for theirs */
 	size_t n, n_settled;
 	struct word word[WORDS_MAX];
 	struct settled settled[WORDS_MAX];
@@ -71,6 +77,20 @@ static uint64_t mask_of(uint32_t size_bytes)
 	return size_bytes >= WORD_BYTES ? UINT64_MAX : (1ull << 8 * size_bytes) - 1;
 }
 
+/* When those that wait are looked at first. */
+static uint64_t first_ns(const struct comm_word_census *census)
+{
+	uint64_t more_ns =
+		census->n_new < GATHER_WORDS ? (GATHER_TIMES - 1) * (uint64_t)GATHER_NS : 0;
+
+	return census->gather_ns + more_ns;
+}
+
+static uint64_t due_ns(const struct comm_word_census *census, const struct word *word)
+{
+	return word->first_ns ? word->due_ns : first_ns(census);
+}
+
 void comm_word_census_offer(struct comm_word_census *census, const struct comm_burst_read *read)
 {
 	struct word *word = &census->word[census->n];
@@ -80,10 +100,7 @@ void comm_word_census_offer(struct comm_word_census *census, const struct comm_b
 		census->lost++;
 		return;
 	}
-	*word = (struct word){.read = *read,
-			      .addr = read->addr,
-			      .mask = mask_of(read->size_bytes),
-			      .due_ns = census->gather_ns};
+	*word = (struct word){.read = *read, .addr = read->addr, .mask = mask_of(read->size_bytes)};
 	/* The last bytes of a page may be read: what lies before them then takes their place. */
 	if ((word->addr & 4095) > 4096 - WORD_BYTES) {
 		unsigned int back = (word->addr & 4095) - (4096 - WORD_BYTES);
@@ -92,9 +109,10 @@ void comm_word_census_offer(struct comm_word_census *census, const struct comm_b
 		word->mask <<= 8 * back;
 	}
 	census->n++;
+	census->n_new++;
 	census->stats.words++;
-	if (word->due_ns < census->next_ns)
-		census->next_ns = word->due_ns;
+	if (first_ns(census) < census->next_ns)
+		census->next_ns = first_ns(census);
 }
 
 static void settle(struct comm_word_census *census, const struct word *word, uint64_t changed_ns)
@@ -125,6 +143,14 @@ static void tell_live(struct comm_word_census *census, const struct word *word, 
 		census->config.live(census->config.live_ctx, &live);
 }
 
+/* That late, or early. */
+static bool is_made(const struct word *word, uint64_t lag_ns)
+{
+	uint64_t wanted_ns = comm_census_lag_ns[word->looks];
+
+	return lag_ns >= wanted_ns - wanted_ns / EARLY_PART;
+}
+
 /* Takes a look at a word.  False: no more are wanted. */
 static bool look(struct comm_word_census *census, struct word *word,
 		 const struct comm_peek_word *now, uint64_t now_ns)
@@ -149,7 +175,7 @@ static bool look(struct comm_word_census *census, struct word *word,
 	}
 	word->quiet_ns = lag_ns;
 	/* Looks that were missed meanwhile are made up by this one. */
-	while (word->looks < COMM_CENSUS_LAGS && comm_census_lag_ns[word->looks] <= lag_ns)
+	while (word->looks < COMM_CENSUS_LAGS && is_made(word, lag_ns))
 		word->looks++;
 	if (word->looks == COMM_CENSUS_LAGS) {
 		settle(census, word, 0);
@@ -175,9 +201,10 @@ static size_t find_due(struct comm_word_census *census, uint64_t now_ns)
 
 	for (size_t i = 0; i < census->n; i++) {
 		const struct word *word = &census->word[i];
-		uint64_t wait_ns = word->looks ? comm_census_lag_ns[word->looks] / EARLY_PART : 0;
+		uint64_t early_ns =
+			word->first_ns ? comm_census_lag_ns[word->looks] / EARLY_PART : 0;
 
-		if (word->due_ns <= now_ns + wait_ns)
+		if (due_ns(census, word) <= now_ns + early_ns)
 			census->due[n++] = (uint32_t)i;
 	}
 	return n;
@@ -199,6 +226,7 @@ static void look_at_due(struct comm_word_census *census, size_t n, uint64_t now_
 	for (size_t i = 0; i < n; i++) {
 		struct word *word = &census->word[census->due[i]];
 
+		census->n_new -= !word->first_ns;
 		if (!look(census, word, &census->now[i], now_ns))
 			word->due_ns = UINT64_MAX;
 	}
@@ -215,8 +243,8 @@ static void pack(struct comm_word_census *census)
 
 		if (word->due_ns == UINT64_MAX)
 			continue;
-		if (word->due_ns < census->next_ns)
-			census->next_ns = word->due_ns;
+		if (due_ns(census, word) < census->next_ns)
+			census->next_ns = due_ns(census, word);
 		if (n != i)
 			census->word[n] = *word;
 		n++;
@@ -230,9 +258,9 @@ void comm_word_census_turn(struct comm_word_census *census, uint64_t now_ns)
 
 	if (census->next_ns > now_ns)
 		return;
-	if (census->gather_ns <= now_ns)
-		census->gather_ns = now_ns + GATHER_NS;
 	n = find_due(census, now_ns);
+	if (first_ns(census) <= now_ns)
+		census->gather_ns = now_ns + GATHER_NS;
 	qsort_r(census->due, n, sizeof(*census->due), order, census);
 	if (n)
 		look_at_due(census, n, now_ns);

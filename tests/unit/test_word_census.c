@@ -10,7 +10,8 @@
 #include "../../daemon/companion/word_census.c"
 
 #define MS 1000000ull
-enum { START = 1 << 30, TGID = 7, TID = 8, GOT_MAX = 64 };
+#define START (1ull << 32)
+enum { TGID = 7, TID = 8, GOT_MAX = 64 };
 
 static struct {
 	uint64_t value; /* of every word */
@@ -136,28 +137,56 @@ static void test_unchanged_to_the_end(void **state)
 	comm_word_census_destroy(census);
 }
 
-/* Words that come one by one are looked at together, and lags count from then on. */
+/*
+ * Words that come one by one are looked at together, and lags count from then on: where many come that is soon, and
+ * later where few do.
+ */
 static void test_first_looks_are_gathered(void **state)
 {
+	static const struct {
+		unsigned int words;
+		uint64_t due_ns;
+	} gathers[] = {{2, GATHER_TIMES * (uint64_t)GATHER_NS}, {GATHER_WORDS, GATHER_NS}};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct comm_word_census *census = create();
+		const uint64_t due_ns = START + gathers[i].due_ns;
+
+		offer(census, 0x1000, 8);
+		comm_word_census_turn(census, START);
+		assert_int_equal(memory.words, 1);
+		turn_until(census, START + 1, START + 100 * MS);
+		for (unsigned int j = 0; j < gathers[i].words; j++)
+			offer(census, 0x2000 + 8 * j, 8);
+		turn_until(census, START + 100 * MS, due_ns);
+		memory.words = memory.calls = 0;
+		comm_word_census_turn(census, due_ns);
+		assert_int_equal(memory.calls, 1);
+		assert_int_equal(memory.words, gathers[i].words);
+		memory.value = 1;
+		turn_until(census, due_ns + 1, due_ns + 20 * MS);
+		assert_int_equal(got.n, gathers[i].words);
+		assert_in_range(got.event[1].census.changed_ns, 1, 2 * MS);
+		comm_word_census_destroy(census);
+	}
+}
+
+/* A look that is nearly due is made with others, and not again. */
+static void test_early_looks(void **state)
+{
 	struct comm_word_census *census = create();
-	const uint64_t later_ns = START + 100 * MS;
 
 	(void)state;
 	offer(census, 0x1000, 8);
 	comm_word_census_turn(census, START);
-	assert_int_equal(memory.words, 1);
-	turn_until(census, START + 1, later_ns);
-	offer(census, 0x2000, 8);
-	turn_until(census, later_ns, START + GATHER_NS);
-	offer(census, 0x3000, 8);
-	memory.words = memory.calls = 0;
-	comm_word_census_turn(census, START + GATHER_NS);
-	assert_int_equal(memory.calls, 1);
+	comm_word_census_turn(census, START + 299 * MS);
+	comm_word_census_turn(census, START + 870 * MS);
 	assert_int_equal(memory.words, 2);
-	memory.value = 1;
-	turn_until(census, START + GATHER_NS + 1, START + GATHER_NS + 20 * MS);
-	assert_int_equal(got.n, 2);
-	assert_in_range(got.event[1].census.changed_ns, 1, 2 * MS);
+	comm_word_census_turn(census, START + 880 * MS);
+	comm_word_census_turn(census, START + 1000 * MS);
+	assert_int_equal(memory.words, 3);
+	assert_in_range(comm_word_census_turn_ms(census, START + 1000 * MS), 1990, 2002);
 	comm_word_census_destroy(census);
 }
 
@@ -290,6 +319,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unchanged_to_the_end),
 		cmocka_unit_test(test_first_looks_are_gathered),
+		cmocka_unit_test(test_early_looks),
 		cmocka_unit_test(test_changed),
 		cmocka_unit_test(test_neighbours_do_not_count),
 		cmocka_unit_test(test_memory_that_goes),
