@@ -42,6 +42,7 @@ enum {
 	LOOK_NS = 500 * 1000 * 1000,	  /* interval of asking whether the target still lives */
 	/* Nothing tells that a cgroup was made again; and who looks on wants to see the time pass. */
 	WAIT_LESS_MS = 1000,
+	READ_MS = 1,	      /* between pieces of mappings */
 	WAIT_READS_MS = 2000, /* while files are read, which goes on when time for it is granted */
 	NOTES_BYTES = 512,
 	STATUS_BYTES = 128,
@@ -465,6 +466,7 @@ static const char *run_until_over(struct live *live)
 	uint64_t looked_ns = 0;
 	int drained = 0, waits_ms = 0, wake = -1, ready;
 	const char *gone;
+	bool reads = false;
 
 	for (;;) {
 		uint64_t now_ns = comm_clock_now_ns();
@@ -474,6 +476,8 @@ static const char *run_until_over(struct live *live)
 		if (waits)
 			sleep_ms = waits_ms;
 		sleep_ms = comm_companions_turn_ms(live->companions, sleep_ms);
+		if (reads && sleep_ms > READ_MS)
+			sleep_ms = READ_MS;
 		fds[1].fd = waits ? wake : live->source.sampler->fd(live->source.handle);
 
 		if (now_ns >= live->events.end_ns)
@@ -499,6 +503,7 @@ static const char *run_until_over(struct live *live)
 		if (live->source.sampler->wake)
 			wake = live->source.sampler->wake(live->source.handle, waits_ms > 0);
 		comm_stall_read(&live->stall, comm_clock_now_ns(), sleep_ms);
+		reads = comm_inspect_live_turn(&live->processes);
 		drained = pump(live);
 		if (live->failed)
 			return "error";

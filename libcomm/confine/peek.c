@@ -36,6 +36,12 @@ struct comm_peek {
 	uint64_t serial, cpu_ns;
 	uint64_t begun_ns, vain_ns, again_ns;
 	uint64_t end_ns; /* nothing is asked from then on */
+	bool hurries;
+	/* An answer that nobody waits for any more; serial 0: there is none. */
+	struct {
+		uint64_t serial, begun_ns;
+		uint32_t tgid;
+	} late;
 	/* Processes that one hung on: not asked about for a while.  The oldest is forgotten. */
 	struct {
 		uint32_t tgid;
@@ -99,6 +105,7 @@ static void give_up(struct comm_peek *peek)
 	if (peek->socket >= 0)
 		close(peek->socket);
 	peek->socket = -1;
+	peek->late.serial = 0;
 }
 
 void comm_peek_destroy(struct comm_peek *peek)
@@ -111,6 +118,11 @@ void comm_peek_destroy(struct comm_peek *peek)
 void comm_peek_until(struct comm_peek *peek, uint64_t end_ns)
 {
 	peek->end_ns = end_ns;
+}
+
+void comm_peek_hurry(struct comm_peek *peek, bool hurries)
+{
+	peek->hurries = hurries;
 }
 
 uint64_t comm_peek_cpu_ns(const struct comm_peek *peek)
@@ -131,30 +143,6 @@ static uint64_t patience_ns(const struct comm_peek *peek, uint64_t now_ns)
 	uint64_t may_ns = VAIN_MS * 1000000ull + (now_ns - peek->begun_ns) / VAIN_PART;
 
 	return (peek->vain_ns < may_ns ? PEEK_MS : SHORT_MS) * 1000000ull;
-}
-
-/* The request begins with its head, and is of so many bytes. */
-static int ask_all(struct comm_peek *peek, struct comm_peek_request *request, size_t bytes)
-{
-	int err;
-
-	if (hangs(peek, request->tgid) || comm_clock_now_ns() >= peek->end_ns)
-		return -ETIME;
-	if (peek->socket < 0) {
-		err = make_child(peek);
-		if (err)
-			return -EIO;
-	}
-	request->serial = ++peek->serial;
-	if (send(peek->socket, request, bytes, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)bytes)
-		return 0;
-	give_up(peek);
-	return -EIO;
-}
-
-static int ask(struct comm_peek *peek, struct comm_peek_request *request)
-{
-	return ask_all(peek, request, sizeof(*request));
 }
 
 /* Whether the other process only waits for a CPU, and not for a page. */
@@ -199,39 +187,104 @@ static void note_hang(struct comm_peek *peek, uint32_t tgid, uint64_t begun_ns)
 	give_up(peek);
 }
 
+/* Whether an answer has taken too long by now. */
+static bool is_given_up(const struct comm_peek *peek, uint64_t begun_ns, uint64_t now_ns)
+{
+	uint64_t late_ns = begun_ns + patience_ns(peek, begun_ns);
+	uint64_t stop_ns = begun_ns + BUSY_MS * 1000000ull;
+
+	if (now_ns >= stop_ns || now_ns >= peek->end_ns)
+		return true;
+	return now_ns >= late_ns && !is_busy(peek);
+}
+
 /* Waits until something can be received; false: it has taken too long. */
 static bool wait_for_answer(struct comm_peek *peek, uint64_t begun_ns)
 {
 	struct pollfd fd = {.fd = peek->socket, .events = POLLIN};
 	uint64_t late_ns = begun_ns + patience_ns(peek, begun_ns), now_ns;
-	uint64_t stop_ns = begun_ns + BUSY_MS * 1000000ull;
 
 	if (late_ns > peek->end_ns)
 		late_ns = peek->end_ns;
-	if (stop_ns > peek->end_ns)
-		stop_ns = peek->end_ns;
 	for (;;) {
 		now_ns = comm_clock_now_ns();
 		if (poll(&fd, 1, now_ns < late_ns ? (int)((late_ns - now_ns) / 1000000) + 1 : 10) >
 		    0)
 			return true;
-		now_ns = comm_clock_now_ns();
-		if (now_ns >= stop_ns || (now_ns >= late_ns && !is_busy(peek)))
+		if (is_given_up(peek, begun_ns, comm_clock_now_ns()))
 			return false;
 	}
 }
 
-/* Nearly every answer comes at once: to wait for it while receiving saves a system call of two. */
-static ssize_t receive(struct comm_peek *peek, uint32_t tgid, uint64_t begun_ns)
+/* Takes an answer that nobody waits for any more.  True: something else can be asked. */
+static bool is_free(struct comm_peek *peek)
 {
+	const struct comm_peek_answer *head = &peek->message.head;
+	ssize_t n;
+
+	if (!peek->late.serial)
+		return true;
+	do {
+		n = recv(peek->socket, &peek->message, sizeof(peek->message), MSG_DONTWAIT);
+		if (n == sizeof(*head) && !head->serial)
+			peek->pid = (pid_t)head->pid;
+	} while (n == sizeof(*head) && !head->serial);
+	if (n >= (ssize_t)sizeof(*head) && head->serial == peek->late.serial) {
+		peek->cpu_ns += head->cpu_ns;
+		peek->late.serial = 0;
+	} else if (n >= 0 || (errno != EAGAIN && errno != EINTR)) {
+		give_up(peek);
+	} else if (is_given_up(peek, peek->late.begun_ns, comm_clock_now_ns())) {
+		note_hang(peek, peek->late.tgid, peek->late.begun_ns);
+	}
+	return !peek->late.serial;
+}
+
+/* The request begins with its head, and is of so many bytes. */
+static int ask_all(struct comm_peek *peek, struct comm_peek_request *request, size_t bytes)
+{
+	int err;
+
+	if (hangs(peek, request->tgid) || comm_clock_now_ns() >= peek->end_ns)
+		return -ETIME;
+	if (!is_free(peek))
+		return -ETIME;
+	if (peek->socket < 0) {
+		err = make_child(peek);
+		if (err)
+			return -EIO;
+	}
+	request->serial = ++peek->serial;
+	if (send(peek->socket, request, bytes, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)bytes)
+		return 0;
+	give_up(peek);
+	return -EIO;
+}
+
+static int ask(struct comm_peek *peek, struct comm_peek_request *request)
+{
+	return ask_all(peek, request, sizeof(*request));
+}
+
+/* Nearly every answer comes at once: to wait for it while receiving saves a system call of two. */
+static ssize_t receive(struct comm_peek *peek, const struct comm_peek_request *request,
+		       uint64_t begun_ns)
+{
+	struct pollfd fd = {.fd = peek->socket, .events = POLLIN};
 	ssize_t n = -1;
 
 	if (peek->waits)
 		n = recv(peek->socket, &peek->message, sizeof(peek->message), 0);
 	if (n >= 0)
 		return n;
-	if (!wait_for_answer(peek, begun_ns)) {
-		note_hang(peek, tgid, begun_ns);
+	if (peek->hurries && poll(&fd, 1, peek->waits ? 0 : SHORT_MS) <= 0) {
+		peek->late.serial = request->serial;
+		peek->late.tgid = request->tgid;
+		peek->late.begun_ns = begun_ns;
+		return -ETIME;
+	}
+	if (!peek->hurries && !wait_for_answer(peek, begun_ns)) {
+		note_hang(peek, request->tgid, begun_ns);
 		return -ETIME;
 	}
 	return recv(peek->socket, &peek->message, sizeof(peek->message), MSG_DONTWAIT);
@@ -245,7 +298,7 @@ static ssize_t take(struct comm_peek *peek, const struct comm_peek_request *requ
 	ssize_t n;
 
 	do {
-		n = receive(peek, request->tgid, begun_ns);
+		n = receive(peek, request, begun_ns);
 		if (n == -ETIME)
 			return n;
 		if (n == sizeof(*head))
@@ -260,49 +313,14 @@ static ssize_t take(struct comm_peek *peek, const struct comm_peek_request *requ
 	return (ssize_t)head->n;
 }
 
-/* Makes room for needed bytes and for more, but not for more than max_bytes. */
-static bool grow(char **text, size_t *capacity, size_t needed, size_t max_bytes)
+ssize_t comm_peek_maps(struct comm_peek *peek, uint32_t tgid, uint64_t from_bytes, const char **ret)
 {
-	size_t doubled = *capacity ? *capacity * 2 : 2 * COMM_PEEK_PIECE_BYTES;
-	size_t more = doubled < max_bytes ? doubled : max_bytes;
-	char *bigger = more < needed ? NULL : realloc(*text, more);
-
-	if (!bigger)
-		return false;
-	*text = bigger;
-	*capacity = more;
-	return true;
-}
-
-ssize_t comm_peek_maps(struct comm_peek *peek, uint32_t tgid, char **text, size_t *capacity,
-		       size_t max_bytes)
-{
-	struct comm_peek_request request = {.kind = COMM_PEEK_MAPS, .tgid = tgid};
-	uint64_t begun_ns = comm_clock_now_ns();
+	struct comm_peek_request request = {
+		.kind = COMM_PEEK_MAPS, .tgid = tgid, .addr = from_bytes};
 	ssize_t n = ask(peek, &request);
-	size_t used = 0, all = 0;
-	bool fits = true;
 
-	if (n < 0)
-		return n;
-	/*
-	 * What does not fit is read, too, or it would be taken for the next answer; but who maps
-	 * ahead of the reader has no end.
-	 */
-	while ((n = take(peek, &request)) > 0) {
-		all += (size_t)n;
-		if (all > 2 * max_bytes) {
-			note_hang(peek, tgid, begun_ns);
-			return -ETIME;
-		}
-		if (fits && *capacity - used < (size_t)n)
-			fits = grow(text, capacity, used + (size_t)n, max_bytes);
-		if (fits) {
-			memcpy(*text + used, peek->message.bytes, (size_t)n);
-			used += (size_t)n;
-		}
-	}
-	return n < 0 ? n : (ssize_t)used;
+	*ret = peek->message.bytes;
+	return n < 0 ? n : take(peek, &request);
 }
 
 /* What one answer holds. */

@@ -14,6 +14,7 @@
 #include "peek_child.h"
 #include "program_link.h"
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct comm_peek;
@@ -22,12 +23,17 @@ int comm_peek_create(struct comm_parser *parser, struct comm_peek **ret);
 void comm_peek_destroy(struct comm_peek *peek);
 
 /*
- * All of /proc/PID/maps into *text, which is of *capacity bytes and grows up to max_bytes.  Returns
- * its length; -ESRCH; -ETIME: it took too long, or there is more than twice of that; -EIO: there is
- * nobody to read, for now.
+ * The piece of /proc/PID/maps from from_bytes on, where the piece before ended: whole lines, *ret, valid until the next
+ * call of any of these.  Returns its length; -ESRCH; -ETIME: it took too long; -EIO: there is nobody
+ * to read, for now; -ESTALE: it must be begun again, from 0.
  */
-ssize_t comm_peek_maps(struct comm_peek *peek, uint32_t tgid, char **text, size_t *capacity,
-		       size_t max_bytes);
+ssize_t comm_peek_maps(struct comm_peek *peek, uint32_t tgid, uint64_t from_bytes,
+		       const char **ret);
+/* Whether no piece follows one of that length. */
+static inline bool comm_peek_is_last(ssize_t bytes)
+{
+	return bytes <= COMM_PEEK_PIECE_BYTES - COMM_PEEK_LINE_BYTES;
+}
 /* Memory of a process.  Returns how much could be read, or an error as above. */
 ssize_t comm_peek_memory(struct comm_peek *peek, uint32_t tgid, uint64_t addr, void *buf,
 			 size_t bytes);
@@ -48,6 +54,11 @@ int comm_peek_ipc(struct comm_peek *peek, uint32_t tgid, uint64_t *ret);
 int comm_peek_program(struct comm_peek *peek, uint32_t tgid, struct comm_program_link *ret);
 /* The start of /proc/PID/cmdline; likewise. */
 ssize_t comm_peek_command(struct comm_peek *peek, uint32_t tgid, void *buf, size_t bytes);
+/*
+ * Who is in a hurry waits for no answer longer than 20 ms: -ETIME, and so at once for all that is asked until that answer
+ * has come, or the other process has been given up.
+ */
+void comm_peek_hurry(struct comm_peek *peek, bool hurries);
 /* From then on nothing is waited for: -ETIME. */
 void comm_peek_until(struct comm_peek *peek, uint64_t end_ns);
 /* CPU time that the other processes spent on it. */

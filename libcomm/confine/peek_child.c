@@ -122,28 +122,17 @@ static struct memory *memory_of(uint32_t tgid)
 	return found;
 }
 
-/* Sends all of a file of mappings; returns whether there were any. */
-static bool send_all(uint64_t serial, int fd, int *ret_err)
+/* Whole lines of a file of mappings.  Returns how many bytes, or -errno. */
+static int64_t read_lines(int fd, uint64_t from)
 {
-	off_t at = 0;
-	ssize_t n;
+	size_t used = 0;
+	ssize_t n = 0;
 
-	do {
-		/* The kernel gives whole lines of a page at most. */
-		size_t used = 0;
-
-		while ((n = pread(fd, message.bytes + used, sizeof(message.bytes) - used,
-				  at + (off_t)used)) > 0) {
-			used += (size_t)n;
-			if (used == sizeof(message.bytes))
-				break;
-		}
-		at += (off_t)used;
-		if (used)
-			answer(serial, (int64_t)used);
-	} while (n > 0);
-	*ret_err = n < 0 ? -errno : 0;
-	return at;
+	while (sizeof(message.bytes) - used >= COMM_PEEK_LINE_BYTES &&
+	       (n = pread(fd, message.bytes + used, sizeof(message.bytes) - used,
+			  (off_t)(from + used))) > 0)
+		used += (size_t)n;
+	return used || n >= 0 ? (int64_t)used : -errno;
 }
 
 /*
@@ -151,21 +140,25 @@ static bool send_all(uint64_t serial, int fd, int *ret_err)
  * before still tells.  The one that is opened now comes first, as that other one tells of the program
  * before an exec.
  */
-static void send_maps(const struct comm_peek_request *request)
+static int64_t read_maps(uint32_t tgid, uint64_t from)
 {
-	struct memory *m = memory_of(request->tgid);
-	int fd = open_proc(request->tgid, "maps"), err = fd < 0 ? fd : 0;
+	struct memory *m = memory_of(tgid);
+	bool is_open = m->tgid && m->maps >= 0;
+	int fd;
+	int64_t n;
 
-	if (fd >= 0 && send_all(request->serial, fd, &err)) {
+	if (from)
+		return is_open ? read_lines(m->maps, from) : -ESTALE;
+	fd = open_proc(tgid, "maps");
+	n = fd < 0 ? fd : read_lines(fd, 0);
+	if (n > 0) {
 		close_file(&m->maps);
-		m->tgid = request->tgid;
+		m->tgid = tgid;
 		m->maps = fd;
-	} else {
-		close_file(&fd);
-		if (m->tgid && m->maps >= 0)
-			send_all(request->serial, m->maps, &err);
+		return n;
 	}
-	answer(request->serial, err);
+	close_file(&fd);
+	return is_open ? read_lines(m->maps, 0) : n;
 }
 
 /*
@@ -316,12 +309,12 @@ static void serve(const struct comm_peek_words_request *request)
 {
 	const struct comm_peek_request *head = &request->head;
 
-	if (head->kind == COMM_PEEK_MAPS)
-		send_maps(head);
-	else if (head->kind == COMM_PEEK_WORDS)
+	if (head->kind == COMM_PEEK_WORDS)
 		answer(head->serial, read_words(request));
 	else if (!head->tgid || head->bytes > sizeof(message.bytes))
 		answer(head->serial, -EINVAL);
+	else if (head->kind == COMM_PEEK_MAPS)
+		answer(head->serial, read_maps(head->tgid, head->addr));
 	else if (head->kind == COMM_PEEK_ROBUST_LIST)
 		answer(head->serial, robust_list((uint32_t)head->addr));
 	else if (head->kind == COMM_PEEK_IPC)

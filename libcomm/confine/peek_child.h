@@ -23,13 +23,21 @@ enum comm_peek_kind {
 	COMM_PEEK_PROGRAM,
 };
 
-enum { COMM_PEEK_PIECE_BYTES = 96 << 10, COMM_PEEK_WORDS_MAX = 256 };
+enum {
+	COMM_PEEK_PIECE_BYTES = 96 << 10,
+	/*
+	 * The kernel gives whole lines of mappings to who has room for one: a path, each byte of it escaped, and twice that.
+	 * A piece that has so much room left is the last.
+	 */
+	COMM_PEEK_LINE_BYTES = 32 << 10,
+	COMM_PEEK_WORDS_MAX = 256,
+};
 
 struct comm_peek_request {
 	uint64_t serial;
 	uint32_t kind, tgid; /* tgid: of WORDS 0 */
-	uint64_t addr;	     /* MEMORY; ROBUST_LIST: the thread */
-	uint64_t bytes;	     /* MEMORY, COMMAND; WORDS: how many */
+	uint64_t addr;	/* MEMORY; ROBUST_LIST: the thread; MAPS: where the piece begins, bytes */
+	uint64_t bytes; /* MEMORY, COMMAND; WORDS: how many */
 };
 
 /* Where a word of eight bytes is. */
@@ -48,8 +56,9 @@ struct comm_peek_word {
 };
 
 /*
- * The first is of serial 0 and has nothing, so that the process can be found.  Bytes follow in the same message, as many as n says.  MAPS are many of these, the last with n
- * 0 or an error.
+ * The first is of serial 0 and has nothing, so that the process can be found.  Bytes follow in the same message, as many
+ * as n says.  Of MAPS they are whole lines, from where the piece before ended.  -ESTALE: the file that was begun is not
+ * open any more.
  */
 struct comm_peek_answer {
 	uint64_t serial;

@@ -3,6 +3,7 @@
 #include "heap_blocks.h"
 #include "inspect.h"
 #include "maps.h"
+#include "maps_reading.h"
 #include "marked.h"
 #include "peek.h"
 #include "process_lru.h"
@@ -17,12 +18,10 @@
 #include "thread_pointer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
 	NAMES_BYTES_MAX = 128 << 20,
@@ -39,6 +38,8 @@ struct live_process {
 	struct comm_process_lru_entry lru;
 	struct comm_mapping *map;
 	size_t n;
+	bool is_due; /* what turns came to, which nobody has been told yet, and */
+	int err;     /* why it is nothing new */
 	struct comm_program_name program;
 	struct comm_range zeroed[COMM_ZEROED_MAX];
 	size_t n_zeroed;
@@ -58,12 +59,14 @@ struct live_inspect {
 	struct comm_target_files *files;
 	struct comm_peek *peek;
 	struct comm_process_reader *reader;
+	struct comm_maps_readings *readings;
 	struct comm_text_pages *text;
 	struct comm_python_codes *python;
 	struct comm_python_threads *python_threads;
 	struct comm_process_lru processes;
 	size_t n_mappings;
 	uint64_t unread;
+	bool has_turns; /* which read what takes long */
 	bool is_limited;
 	int64_t maps_left_ns; /* of CPU time to read mappings with; below 0: owed */
 };
@@ -74,6 +77,7 @@ static void forget_maps(struct live_inspect *live, struct live_process *p)
 	free(p->map);
 	p->map = NULL;
 	p->n = 0;
+	p->is_due = false;
 }
 
 static void forget_process(void *ctx, struct comm_process_lru_entry *kept)
@@ -95,20 +99,8 @@ static ssize_t read_memory(void *ctx, uint32_t tgid, uint64_t addr, void *buf, s
 
 static int read_words(void *ctx, uint32_t tgid, const uint64_t *addr, size_t n, uint64_t *ret)
 {
-	struct comm_peek_place place[COMM_PEEK_WORDS_MAX];
-	struct comm_peek_word word[COMM_PEEK_WORDS_MAX];
-	int err = 0;
-
-	for (size_t some; n && !err; n -= some, addr += some, ret += some) {
-		some = n < COMM_PEEK_WORDS_MAX ? n : COMM_PEEK_WORDS_MAX;
-		for (size_t i = 0; i < some; i++)
-			place[i] = (struct comm_peek_place){addr[i], tgid};
-		err = comm_process_reader_words(((struct live_inspect *)ctx)->reader, place, some,
-						word);
-		for (size_t i = 0; i < some && !err; i++)
-			ret[i] = word[i].is_known ? word[i].value : 0;
-	}
-	return err;
+	return comm_process_reader_words_of(((struct live_inspect *)ctx)->reader, tgid, addr, n,
+					    ret);
 }
 
 static void look_for_python(struct live_process *p)
@@ -124,25 +116,17 @@ static void look_for_python(struct live_process *p)
 	p->python_at = at;
 }
 
-static int read_maps(struct live_inspect *live, uint32_t tgid, const struct comm_mapping **ret,
-		     size_t *ret_n)
+/* Takes the map. */
+static int keep_maps(struct live_inspect *live, uint32_t tgid, struct comm_mapping *map, size_t n,
+		     struct live_process **ret)
 {
-	struct comm_mapping *map;
 	struct live_process *p;
-	const char *text;
-	ssize_t bytes;
-	size_t n;
-	int err;
 
-	bytes = comm_process_reader_maps(live->reader, tgid, &text);
-	if (bytes < 0)
-		return (int)bytes;
 	/* The file is empty for kernel threads and for a process that ends. */
-	if (!bytes)
+	if (!n) {
+		free(map);
 		return -ESRCH;
-	err = comm_maps_parse(live->maps, text, (size_t)bytes, &map, &n);
-	if (err)
-		return err;
+	}
 	if (comm_maps_has_sysv(map, n))
 		comm_maps_set_ipc(live->maps, map, n, comm_process_reader_ipc(live->reader, tgid));
 	p = comm_process_lru_get(&live->processes, tgid);
@@ -162,8 +146,23 @@ static int read_maps(struct live_inspect *live, uint32_t tgid, const struct comm
 	live->n_mappings += n;
 	comm_marked_look(live->marked, tgid, map, n);
 	comm_sampled_blocks_look(live->sampled, tgid, map, n);
-	*ret = map;
-	*ret_n = n;
+	*ret = p;
+	return 0;
+}
+
+static int read_maps(struct live_inspect *live, uint32_t tgid, const struct comm_mapping **ret,
+		     size_t *ret_n)
+{
+	struct comm_maps_list list = {0};
+	struct live_process *p;
+	int err = comm_maps_readings_ask(live->readings, tgid, !live->has_turns, &list);
+
+	if (!err)
+		err = keep_maps(live, tgid, list.map, list.n, &p);
+	if (err)
+		return err;
+	*ret = p->map;
+	*ret_n = p->n;
 	return 0;
 }
 
@@ -173,13 +172,21 @@ static uint64_t reading_ns(const struct live_inspect *live)
 	return comm_clock_thread_ns() + comm_peek_cpu_ns(live->peek);
 }
 
-/* -EAGAIN: too much was read already. */
 static int live_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, size_t *ret_n)
 {
 	struct live_inspect *live = ctx;
+	struct live_process *p = comm_process_lru_known(&live->processes, tgid);
 	uint64_t start;
 	int err;
 
+	if (p && p->is_due) {
+		p->is_due = false;
+		*ret = p->map;
+		*ret_n = p->n;
+		return p->err;
+	}
+	if (live->has_turns && comm_maps_readings_has(live->readings, tgid))
+		return -EINPROGRESS;
 	if (!live->is_limited)
 		return read_maps(live, tgid, ret, ret_n);
 	if (live->maps_left_ns <= 0) {
@@ -190,6 +197,16 @@ static int live_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, 
 	err = read_maps(live, tgid, ret, ret_n);
 	live->maps_left_ns -= (int64_t)(reading_ns(live) - start);
 	return err;
+}
+
+/* The mappings that were read last, read if there are none.  0; -EAGAIN: they are not known now; or another -errno. */
+static int need_maps(struct live_inspect *live, uint32_t tgid, const struct live_process *p)
+{
+	const struct comm_mapping *map;
+	size_t n;
+	int err = p->n ? 0 : live_maps(live, tgid, &map, &n);
+
+	return err == -EINPROGRESS ? -EAGAIN : err;
 }
 
 static ssize_t live_text(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,
@@ -210,10 +227,9 @@ static int copied_code(struct live_inspect *live, uint32_t tgid, uint64_t ip, st
 	struct live_process *p = comm_process_lru_get(&live->processes, tgid);
 	const struct comm_mapping *file;
 	struct comm_module *module;
-	size_t n;
 	int err = -ENOENT;
 
-	if (p && !p->n && live_maps(live, tgid, &file, &n) == -EAGAIN)
+	if (p && need_maps(live, tgid, p) == -EAGAIN)
 		return -EAGAIN;
 	for (int next = 0; p && next < 2 && err == -ENOENT; next++) {
 		file = comm_maps_around(p->map, p->n, ip, next);
@@ -307,7 +323,6 @@ static int live_data(void *ctx, uint32_t tgid, const struct comm_mapping *m, uin
 	struct live_inspect *live = ctx;
 	const struct comm_mapping *file = m;
 	struct comm_module *module;
-	size_t n;
 	int err;
 
 	*ret = (struct comm_static){.name = "", .module = "", .build_id = ""};
@@ -315,7 +330,7 @@ static int live_data(void *ctx, uint32_t tgid, const struct comm_mapping *m, uin
 	if (m->kind == COMM_MAP_ANON && m->start) {
 		struct live_process *p = comm_process_lru_get(&live->processes, tgid);
 
-		if (p && !p->n && live_maps(ctx, tgid, &file, &n) == -EAGAIN)
+		if (p && need_maps(live, tgid, p) == -EAGAIN)
 			return -EAGAIN;
 		file = p ? comm_maps_at(p->map, p->n, m->start - 1) : NULL;
 	}
@@ -327,23 +342,8 @@ static int live_data(void *ctx, uint32_t tgid, const struct comm_mapping *m, uin
 
 static int live_thread_name(void *ctx, uint32_t tgid, uint32_t tid, char name[16])
 {
-	char path[64];
-	ssize_t n;
-	int fd;
-
 	(void)ctx;
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/comm", tgid, tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
-	memset(name, 0, 16);
-	n = read(fd, name, 15);
-	close(fd);
-	if (n <= 0)
-		return -ESRCH;
-	if (name[n - 1] == '\n')
-		name[n - 1] = 0;
-	return 0;
+	return comm_process_reader_thread_name(tgid, tid, name);
 }
 
 /* Out of what mappings have: without a title a process has its name. */
@@ -369,14 +369,13 @@ static int live_title(void *ctx, uint32_t tgid, char title[COMM_TITLE_BYTES])
 /* Of the program, or of libpython.  -ENOENT: no file of it has it; -EAGAIN: one is still being read. */
 static int find_runtime(struct live_inspect *live, uint32_t tgid, struct live_process *p)
 {
+	int err = need_maps(live, tgid, p);
 	const struct comm_mapping *map = p->map;
 	struct comm_module *module;
-	size_t n = p->n;
-	int err = n ? 0 : live_maps(live, tgid, &map, &n);
 
 	if (err)
 		return err;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < p->n; i++) {
 		if (!comm_maps_is_python(&map[i]) || (i && map[i].path == map[i - 1].path))
 			continue;
 		err = comm_target_files_module(live->files, tgid, &map[i], &module);
@@ -439,9 +438,8 @@ static int place_of(struct live_inspect *live, uint32_t tgid, uint64_t addr,
 {
 	struct live_process *p = comm_process_lru_get(&live->processes, tgid);
 	const struct comm_mapping *found;
-	size_t n;
 
-	if (p && !p->n && live_maps(live, tgid, &found, &n))
+	if (p && need_maps(live, tgid, p))
 		return -EAGAIN;
 	found = p ? comm_maps_at(p->map, p->n, addr) : NULL;
 	if (!found)
@@ -525,6 +523,7 @@ static void live_destroy(void *ctx)
 	comm_sampled_blocks_destroy(live->sampled);
 	comm_shared_parts_destroy(live->shared);
 	comm_heap_blocks_destroy(live->blocks);
+	comm_maps_readings_destroy(live->readings);
 	comm_process_reader_destroy(live->reader);
 	comm_peek_destroy(live->peek);
 	comm_target_files_destroy(live->files);
@@ -577,6 +576,8 @@ int comm_inspect_live_create(struct comm_inspect *ret)
 		err = comm_peek_create(comm_target_files_parser(live->files), &live->peek);
 	if (!err)
 		err = comm_process_reader_create(live->peek, &live->reader);
+	if (!err)
+		err = comm_maps_readings_create(live->reader, live->maps, &live->readings);
 	if (!err)
 		err = comm_text_pages_create(read_memory, live, &live->text);
 	heap.names = live->names;
@@ -679,12 +680,53 @@ void comm_inspect_live_finish(struct comm_inspect *inspect, uint64_t stop_ns)
 		comm_target_files_finish(live->files, stop_ns);
 }
 
+/* What could not be read leaves what was read before. */
+static void read_piece(struct live_inspect *live)
+{
+	struct comm_maps_list list = {0};
+	struct live_process *p;
+	uint32_t tgid = 0;
+	int err = comm_maps_readings_turn(live->readings, &tgid, &list);
+
+	if (err == -EINPROGRESS)
+		return;
+	if (!err)
+		err = keep_maps(live, tgid, list.map, list.n, &p);
+	p = comm_process_lru_get(&live->processes, tgid);
+	if (!p)
+		return;
+	p->is_due = true;
+	p->err = err;
+}
+
+bool comm_inspect_live_turn(struct comm_inspect *inspect)
+{
+	struct live_inspect *live = inspect->ctx;
+	uint64_t start;
+
+	if (inspect->ops != &live_ops)
+		return false;
+	if (!live->has_turns)
+		comm_peek_hurry(live->peek, true);
+	live->has_turns = true;
+	if (!comm_maps_readings_has(live->readings, 0))
+		return false;
+	start = reading_ns(live);
+	read_piece(live);
+	if (live->is_limited)
+		live->maps_left_ns -= (int64_t)(reading_ns(live) - start);
+	return comm_maps_readings_has(live->readings, 0);
+}
+
 void comm_inspect_live_until(struct comm_inspect *inspect, uint64_t end_ns)
 {
 	struct live_inspect *live = inspect->ctx;
 
-	if (inspect->ops == &live_ops)
-		comm_peek_until(live->peek, end_ns);
+	if (inspect->ops != &live_ops)
+		return;
+	live->has_turns = false;
+	comm_peek_hurry(live->peek, false);
+	comm_peek_until(live->peek, end_ns);
 }
 
 uint64_t comm_inspect_live_own_ns(const struct comm_inspect *inspect)

@@ -9,27 +9,26 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum {
-	OPEN_MAX = 64,		     /* files of memory */
-	MAPS_TEXT_BYTES = 64 * 1024, /* initial size of the buffer */
-	MAPS_TEXT_BYTES_MAX = 32 << 20,
+	OPEN_MAX = 64, /* processes whose files are */
 };
 
 struct read_process {
 	struct comm_process_lru_entry lru;
-	bool is_open;
-	int fd; /* /proc/PID/mem */
+	bool is_open, has_maps;
+	int fd;	  /* /proc/PID/mem */
+	int maps; /* /proc/PID/maps, while it is read */
 };
 
 struct comm_process_reader {
 	struct comm_peek *peek;
 	bool reads_itself; /* memory, as the other process may not */
 	struct comm_process_lru processes;
-	char *text;
-	size_t text_capacity;
+	char text[COMM_PEEK_PIECE_BYTES]; /* of mappings */
 };
 
 static void close_mem(struct read_process *p)
@@ -39,10 +38,18 @@ static void close_mem(struct read_process *p)
 	p->is_open = false;
 }
 
+static void close_maps(struct read_process *p)
+{
+	if (p->has_maps)
+		close(p->maps);
+	p->has_maps = false;
+}
+
 static void forget_process(void *ctx, struct comm_process_lru_entry *kept)
 {
 	(void)ctx;
 	close_mem((struct read_process *)kept);
+	close_maps((struct read_process *)kept);
 }
 
 int comm_process_reader_create(struct comm_peek *peek, struct comm_process_reader **ret)
@@ -61,7 +68,6 @@ void comm_process_reader_destroy(struct comm_process_reader *reader)
 	if (!reader)
 		return;
 	comm_process_lru_deinit(&reader->processes);
-	free(reader->text);
 	free(reader);
 }
 
@@ -76,14 +82,23 @@ static bool is_left_to_us(ssize_t n)
 	return n == -EACCES || n == -EPERM;
 }
 
-static int open_mem(struct read_process *p)
+static int open_proc(uint32_t tgid, const char *name)
 {
 	char path[64];
+	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mem", p->lru.tgid);
-	p->fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (p->fd < 0)
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/%s", tgid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
+	return fd;
+}
+
+static int open_mem(struct read_process *p)
+{
+	p->fd = open_proc(p->lru.tgid, "mem");
+	if (p->fd < 0)
+		return p->fd;
 	p->is_open = true;
 	return 0;
 }
@@ -150,47 +165,62 @@ int comm_process_reader_words(struct comm_process_reader *reader,
 	return 0;
 }
 
-ssize_t comm_process_reader_maps(struct comm_process_reader *reader, uint32_t tgid,
-				 const char **ret)
+int comm_process_reader_words_of(struct comm_process_reader *reader, uint32_t tgid,
+				 const uint64_t *addr, size_t n, uint64_t *ret)
 {
-	size_t used = 0;
-	char path[64];
-	ssize_t n = comm_peek_maps(reader->peek, tgid, &reader->text, &reader->text_capacity,
-				   MAPS_TEXT_BYTES_MAX);
-	int fd;
+	struct comm_peek_place place[COMM_PEEK_WORDS_MAX];
+	struct comm_peek_word word[COMM_PEEK_WORDS_MAX];
+	int err = 0;
 
-	*ret = reader->text;
-	if (!is_left_to_us(n))
-		return n;
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", tgid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
-	for (;;) {
-		if (used == reader->text_capacity) {
-			size_t capacity =
-				reader->text_capacity ? reader->text_capacity * 2 : MAPS_TEXT_BYTES;
-			char *bigger = capacity > MAPS_TEXT_BYTES_MAX
-					       ? NULL
-					       : realloc(reader->text, capacity);
-
-			if (!bigger)
-				break;
-			reader->text = bigger;
-			reader->text_capacity = capacity;
-		}
-		n = read(fd, reader->text + used, reader->text_capacity - used);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		used += (size_t)n;
+	for (size_t some; n && !err; n -= some, addr += some, ret += some) {
+		some = n < COMM_PEEK_WORDS_MAX ? n : COMM_PEEK_WORDS_MAX;
+		for (size_t i = 0; i < some; i++)
+			place[i] = (struct comm_peek_place){addr[i], tgid};
+		err = comm_process_reader_words(reader, place, some, word);
+		for (size_t i = 0; i < some && !err; i++)
+			ret[i] = word[i].is_known ? word[i].value : 0;
 	}
-	if (n < 0)
-		n = -errno;
-	close(fd);
+	return err;
+}
+
+static ssize_t read_maps_itself(struct comm_process_reader *reader, uint32_t tgid,
+				uint64_t from_bytes)
+{
+	struct read_process *p = comm_process_lru_get(&reader->processes, tgid);
+	size_t used = 0;
+	ssize_t n = 0;
+
+	if (!p)
+		return -ENOMEM;
+	if (!from_bytes) {
+		close_maps(p);
+		p->maps = open_proc(tgid, "maps");
+		if (p->maps < 0)
+			return p->maps;
+		p->has_maps = true;
+	}
+	if (!p->has_maps)
+		return -ESTALE;
+	while (sizeof(reader->text) - used >= COMM_PEEK_LINE_BYTES &&
+	       (n = pread(p->maps, reader->text + used, sizeof(reader->text) - used,
+			  (off_t)(from_bytes + used))) > 0)
+		used += (size_t)n;
+	n = used || n >= 0 ? (ssize_t)used : -errno;
+	if (comm_peek_is_last(n))
+		close_maps(p);
+	return n;
+}
+
+ssize_t comm_process_reader_maps(struct comm_process_reader *reader, uint32_t tgid,
+				 uint64_t from_bytes, const char **ret)
+{
+	ssize_t n = comm_peek_maps(reader->peek, tgid, from_bytes, ret);
+
+	/* Who was not let in has begun nothing either. */
+	if (!is_left_to_us(n) && n != -ESTALE)
+		return n;
 	*ret = reader->text;
-	return n < 0 ? n : (ssize_t)used;
+	return read_maps_itself(reader, tgid, from_bytes);
 }
 
 uint64_t comm_process_reader_ipc(struct comm_process_reader *reader, uint32_t tgid)
@@ -214,6 +244,26 @@ int comm_process_reader_program(struct comm_process_reader *reader, uint32_t tgi
 	int err = comm_peek_program(reader->peek, tgid, ret);
 
 	return is_left_to_us(err) ? comm_program_link_find(tgid, ret) : err;
+}
+
+int comm_process_reader_thread_name(uint32_t tgid, uint32_t tid, char name[16])
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/comm", tgid, tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	memset(name, 0, 16);
+	n = read(fd, name, 15);
+	close(fd);
+	if (n <= 0)
+		return -ESRCH;
+	if (name[n - 1] == '\n')
+		name[n - 1] = 0;
+	return 0;
 }
 
 struct process_memory {

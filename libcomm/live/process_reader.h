@@ -22,9 +22,12 @@ ssize_t comm_process_reader_memory(struct comm_process_reader *reader, uint32_t 
 int comm_process_reader_words(struct comm_process_reader *reader,
 			      const struct comm_peek_place *place, size_t n,
 			      struct comm_peek_word *ret);
-/* All of /proc/PID/maps, valid until the next call; returns its length or -errno. */
+/* Words of one process; 0: one that cannot be read.  0, or as above. */
+int comm_process_reader_words_of(struct comm_process_reader *reader, uint32_t tgid,
+				 const uint64_t *addr, size_t n, uint64_t *ret);
+/* A piece of /proc/PID/maps, as comm_peek_maps(). */
 ssize_t comm_process_reader_maps(struct comm_process_reader *reader, uint32_t tgid,
-				 const char **ret);
+				 uint64_t from_bytes, const char **ret);
 
 /* The number of a process's IPC namespace; where that is not known, a number of the process's own. */
 uint64_t comm_process_reader_ipc(struct comm_process_reader *reader, uint32_t tgid);
@@ -33,6 +36,8 @@ uint64_t comm_process_reader_ipc(struct comm_process_reader *reader, uint32_t tg
 int comm_process_reader_program(struct comm_process_reader *reader, uint32_t tgid,
 				struct comm_program_link *ret);
 
+/* A thread's name as in /proc/PID/task/TID/comm.  0 or -errno. */
+int comm_process_reader_thread_name(uint32_t tgid, uint32_t tid, char name[16]);
 /* A thread's pointer to its variables (thread_pointer.h), as it is now.  0 or -errno. */
 int comm_process_reader_thread_pointer(struct comm_process_reader *reader, uint32_t tgid,
 				       uint32_t tid, uint64_t *ret);

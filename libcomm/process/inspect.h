@@ -119,7 +119,8 @@ static inline uint64_t comm_piece_of(uint64_t addr)
 struct comm_inspect_ops {
 	/*
 	 * The mappings of a process, sorted by address.  On success *ret is
-	 * owned by the view and valid until the next call of maps().
+	 * owned by the view and valid until the next call of maps().  -EINPROGRESS: they are being read, ask
+	 * again a little later; -EAGAIN: too much was read already.
 	 */
 	int (*maps)(void *ctx, uint32_t tgid, const struct comm_mapping **ret, size_t *ret_n);
 	/* maps() costs next to nothing, and an event tells of each change: ask at each. */
@@ -203,7 +204,12 @@ void comm_inspect_live_allow(struct comm_inspect *inspect, uint64_t cpu_ns);
  * was allowed.
  */
 void comm_inspect_live_finish(struct comm_inspect *inspect, uint64_t stop_ns);
-/* A run ends: mappings and memory that nobody has read by then are done without. */
+/*
+ * For a loop that may not wait, once in each round: from the first call on, mappings that take long are read in pieces, one
+ * in each call, and no answer about memory is waited for longer than 20 ms.  True: there is more to read, call it soon.
+ */
+bool comm_inspect_live_turn(struct comm_inspect *inspect);
+/* A run ends, and so do the turns: mappings and memory that nobody has read by end_ns are done without. */
 void comm_inspect_live_until(struct comm_inspect *inspect, uint64_t end_ns);
 /*
  * How many files of targets were not read, since the process that reads them died or took

@@ -192,38 +192,68 @@ static bool parse_line(struct comm_maps *maps, const char *line, size_t len, str
 	return true;
 }
 
-int comm_maps_parse(struct comm_maps *maps, const char *text, size_t text_bytes,
-		    struct comm_mapping **ret, size_t *ret_n)
+static bool has_room(struct comm_maps_list *list)
+{
+	size_t more = list->capacity ? list->capacity * 2 : 64;
+	struct comm_mapping *bigger;
+
+	if (list->n < list->capacity)
+		return true;
+	bigger = realloc(list->map, more * sizeof(*list->map));
+	if (!bigger)
+		return false;
+	list->map = bigger;
+	list->capacity = more;
+	return true;
+}
+
+int comm_maps_add(struct comm_maps *maps, const char *text, size_t text_bytes,
+		  struct comm_maps_list *list)
 {
 	const char *at = text, *end = text + text_bytes;
-	struct comm_mapping *all = NULL, *fitting;
-	size_t n = 0, capacity = 0;
 
-	while (at < end && n < COMM_MAPS_MAX) {
+	while (at < end && list->n < COMM_MAPS_MAX) {
 		const char *eol = memchr(at, '\n', (size_t)(end - at));
 		size_t len = (size_t)((eol ? eol : end) - at);
+		struct comm_mapping *m;
 
-		if (n == capacity) {
-			size_t more = capacity ? capacity * 2 : 64;
-			struct comm_mapping *bigger = realloc(all, more * sizeof(*all));
-
-			if (!bigger) {
-				free(all);
-				return -ENOMEM;
-			}
-			all = bigger;
-			capacity = more;
-		}
-		if (parse_line(maps, at, len, &all[n]) && (!n || all[n].start >= all[n - 1].end))
-			n++;
+		if (!has_room(list))
+			return -ENOMEM;
+		m = &list->map[list->n];
+		if (parse_line(maps, at, len, m) && (!list->n || m->start >= m[-1].end))
+			list->n++;
 		if (!eol)
 			break;
 		at = eol + 1;
 	}
-	find_programs(all, n);
-	fitting = n ? realloc(all, n * sizeof(*all)) : NULL;
-	*ret = fitting ? fitting : all;
-	*ret_n = n;
+	return 0;
+}
+
+void comm_maps_end(struct comm_maps_list *list)
+{
+	struct comm_mapping *fitting;
+
+	find_programs(list->map, list->n);
+	fitting = list->n ? realloc(list->map, list->n * sizeof(*list->map)) : NULL;
+	if (!fitting)
+		return;
+	list->map = fitting;
+	list->capacity = list->n;
+}
+
+int comm_maps_parse(struct comm_maps *maps, const char *text, size_t text_bytes,
+		    struct comm_mapping **ret, size_t *ret_n)
+{
+	struct comm_maps_list list = {0};
+	int err = comm_maps_add(maps, text, text_bytes, &list);
+
+	if (err) {
+		free(list.map);
+		return err;
+	}
+	comm_maps_end(&list);
+	*ret = list.map;
+	*ret_n = list.n;
 	return 0;
 }
 

@@ -36,6 +36,16 @@ void comm_maps_destroy(struct comm_maps *maps);
  */
 int comm_maps_parse(struct comm_maps *maps, const char *text, size_t text_bytes,
 		    struct comm_mapping **ret, size_t *ret_n);
+/* The mappings of a process whose text comes in pieces.  Begins zeroed; map is the caller's to free(). */
+struct comm_maps_list {
+	struct comm_mapping *map;
+	size_t n, capacity;
+};
+/* Adds those of a piece, which is of whole lines, as comm_maps_parse() does.  -ENOMEM: the list is as it was, or longer. */
+int comm_maps_add(struct comm_maps *maps, const char *text, size_t text_bytes,
+		  struct comm_maps_list *list);
+/* After the last piece. */
+void comm_maps_end(struct comm_maps_list *list);
 /* The kernel may show one heap as several mappings beside each other: all of them as one. */
 struct comm_mapping comm_maps_whole_heap(const struct comm_mapping *map, size_t n,
 					 const struct comm_mapping *at);

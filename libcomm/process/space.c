@@ -26,6 +26,8 @@ struct comm_space {
 	uint32_t generation;
 	bool asked;	/* mappings were read once at least */
 	bool changed;	/* an event changed the mappings since */
+	bool reads;	/* they are being read, and */
+	bool again;	/* an event changed them meanwhile */
 	uint8_t misses; /* in a row that reading the mappings anew did not cure */
 	uint64_t asked_ns;
 	struct comm_mapping *map;
@@ -102,29 +104,37 @@ static bool same(const struct comm_mapping *a, const struct comm_mapping *b)
 	       a->shared == b->shared && a->kind == b->kind && a->file == b->file;
 }
 
-static void reread(struct comm_space *space, uint64_t now_ns)
+/* False: they are still being read, and those from before stay. */
+static bool reread(struct comm_space *space, uint64_t now_ns)
 {
 	const struct comm_inspect *inspect = space->table->inspect;
 	const struct comm_mapping *map;
 	struct comm_mapping *copy;
 	size_t n, i;
+	int err = inspect->ops->maps(inspect->ctx, space->lru.tgid, &map, &n);
 
+	if (err == -EINPROGRESS) {
+		space->again &= space->reads;
+		space->reads = true;
+		return false;
+	}
 	space->asked = true;
-	space->changed = false;
+	space->changed = space->reads && space->again;
+	space->reads = false;
 	space->asked_ns = now_ns;
 	/*
 	 * A process that has ended keeps its last mappings: samples of its last
 	 * moments may still be on their way.
 	 */
-	if (inspect->ops->maps(inspect->ctx, space->lru.tgid, &map, &n) < 0)
-		return;
+	if (err < 0)
+		return true;
 	for (i = 0; i < n && i < space->n && same(&map[i], &space->map[i]); i++)
 		;
 	if (i == n && n == space->n)
-		return;
+		return true;
 	copy = calloc(n ? n : 1, sizeof(*copy));
 	if (!copy)
-		return;
+		return true;
 	if (n)
 		memcpy(copy, map, n * sizeof(*copy));
 	free(space->map);
@@ -134,6 +144,7 @@ static void reread(struct comm_space *space, uint64_t now_ns)
 	space->last = 0;
 	space->generation = ++space->table->generation;
 	evict(space->table, space);
+	return true;
 }
 
 static bool may_reread(const struct comm_space *space, uint64_t now_ns, unsigned int shift)
@@ -208,15 +219,12 @@ const struct comm_mapping *comm_space_find(struct comm_space *space, uint64_t ad
 	const struct comm_mapping *m;
 
 	if (!space->asked || space->changed) {
-		if (may_reread(space, now_ns, 0))
-			reread(space, now_ns);
-		else
+		if (!may_reread(space, now_ns, 0) || !reread(space, now_ns))
 			/* The mapping may be out of date: a new generation keeps caches off it. */
 			space->generation = ++space->table->generation;
 	}
 	m = search(space, addr);
-	if (!m && may_reread(space, now_ns, space->misses)) {
-		reread(space, now_ns);
+	if (!m && may_reread(space, now_ns, space->misses) && reread(space, now_ns)) {
 		m = search(space, addr);
 		if (m)
 			space->misses = 0;
@@ -244,6 +252,7 @@ void comm_space_changed(struct comm_space_table *table, uint32_t tgid)
 		/* Invalidates caches of mappings: one that still hits would never ask again. */
 		s->generation = ++table->generation;
 		s->changed = true;
+		s->again = true;
 		s->misses = 0;
 	}
 }

@@ -4,7 +4,7 @@
  * read from the view (inspect.h) when first needed, and again after an event that
  * changed them or on a miss (a heap that grew), but at most every 50 ms of event
  * time per process (less often when it has thousands of mappings), unless the view is
- * asked at once.
+ * asked at once.  While the view reads them those that were read before count.
  */
 #ifndef COMM_SPACE_H
 #define COMM_SPACE_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Files and memory that are never read to their end: of a file system that hangs, and mappings without end.  And
- * those of a process that seems to have none.
+ * Files and memory that are never read to their end, of a file system that hangs, and who reads them and is stopped.
+ * Mappings in pieces, and those of a process that seems to have none.
  */
 #include "made_parser.h"
 #include "peek.h"
@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -213,12 +214,12 @@ static void *map_hanging_beside(pid_t other, char *dir, pid_t *ret_server)
  */
 static void memory_that_hangs(void **state)
 {
-	char dir[] = "/tmp/test_hanging.XXXXXX", buf[64], *text = NULL;
+	char dir[] = "/tmp/test_hanging.XXXXXX", buf[64];
 	pid_t server, held, other = sleeping_fork();
 	int told;
 	struct comm_peek *peek;
+	const char *text;
 	uint64_t start_ns;
-	size_t capacity = 0;
 	ssize_t n;
 	void *at;
 
@@ -245,7 +246,7 @@ static void memory_that_hangs(void **state)
 	/* Another process is read on. */
 	n = comm_peek_memory(peek, (uint32_t)other, (uintptr_t)&token, buf, sizeof(token));
 	assert_int_equal(n, sizeof(token));
-	n = comm_peek_maps(peek, (uint32_t)other, &text, &capacity, 1 << 20);
+	n = comm_peek_maps(peek, (uint32_t)other, 0, &text);
 	assert_true(n > 0);
 	assert_non_null(memmem(text, (size_t)n, "[stack]", 7));
 	assert_true(comm_peek_cpu_ns(peek) > 0);
@@ -257,7 +258,6 @@ static void memory_that_hangs(void **state)
 	parser = NULL;
 	comm_peek_destroy(peek);
 	alarm(0);
-	free(text);
 	kill(other, SIGKILL);
 	waitpid(other, NULL, 0);
 	kill(held, SIGKILL);
@@ -317,48 +317,167 @@ static void words_of_one_that_hangs(void **state)
 	waitpid(held, NULL, 0);
 }
 
-/* Mappings are read up to twice of what there is room for: a process that has more is left alone. */
-static void mappings_without_end(void **state)
+/* Pieces are whole lines, and beside them others are read. */
+static void mappings_in_pieces(void **state)
 {
-	enum { PAGES = 4000, PAGE_BYTES = 4096, FITS = 1 << 20, LESS = 150 << 10, FEW = 32 << 10 };
+	enum { PAGES = 4000, PAGE_BYTES = 4096 };
 	char *at = mmap(NULL, (size_t)PAGES * PAGE_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS,
 			-1, 0);
+	size_t pieces = 0, lines = 0, from = 0;
+	pid_t pid, other = sleeping_fork();
 	struct comm_peek *peek;
-	size_t capacity[3] = {0};
-	char *text[3] = {0};
+	const char *text;
 	ssize_t n;
-	pid_t pid;
 
 	(void)state;
 	assert_true(at != MAP_FAILED);
 	for (size_t i = 0; i < PAGES; i += 2)
 		assert_int_equal(mprotect(at + i * PAGE_BYTES, PAGE_BYTES, PROT_NONE), 0);
-	pid = fork();
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		pause();
-		_exit(0);
-	}
+	pid = sleeping_fork();
 	munmap(at, (size_t)PAGES * PAGE_BYTES);
 	assert_int_equal(comm_peek_create(parser, &peek), 0);
-	n = comm_peek_maps(peek, (uint32_t)pid, &text[0], &capacity[0], FITS);
-	assert_true(n > LESS && n < 2 * LESS);
-	/* Somewhat more than there is room for is cut. */
-	n = comm_peek_maps(peek, (uint32_t)pid, &text[1], &capacity[1], LESS);
-	assert_true(n > 0 && n <= LESS);
-	n = comm_peek_maps(peek, (uint32_t)pid, &text[2], &capacity[2], FEW);
-	assert_int_equal(n, -ETIME);
-	n = comm_peek_maps(peek, (uint32_t)pid, &text[0], &capacity[0], FITS);
-	assert_int_equal(n, -ETIME);
-	n = comm_peek_maps(peek, (uint32_t)getpid(), &text[0], &capacity[0], FITS);
-	assert_true(n > 0);
+	do {
+		n = comm_peek_maps(peek, (uint32_t)pid, from, &text);
+		assert_true(n > 0);
+		assert_int_equal(text[n - 1], '\n');
+		for (ssize_t i = 0; i < n; i++)
+			lines += text[i] == '\n';
+		from += (size_t)n;
+		pieces++;
+		assert_true(comm_peek_maps(peek, (uint32_t)other, 0, &text) > 0);
+		assert_int_equal(comm_peek_maps(peek, (uint32_t)getpid(), 4096, &text), -ESTALE);
+	} while (!comm_peek_is_last(n));
+	assert_true(pieces > 1);
+	assert_in_range(lines, PAGES, PAGES + 200);
 	comm_parser_destroy(parser);
 	parser = NULL;
 	comm_peek_destroy(peek);
-	for (int i = 0; i < 3; i++)
-		free(text[i]);
 	kill(pid, SIGKILL);
+	kill(other, SIGKILL);
 	waitpid(pid, NULL, 0);
+	waitpid(other, NULL, 0);
+}
+
+/* The process that reads memory, a child of this one's child; 0: there is none. */
+static pid_t find_reader(void)
+{
+	int child = 0, grandchild = 0;
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	file = fopen(path, "re");
+	assert_non_null(file);
+	while (!grandchild && fscanf(file, "%d", &child) == 1) {
+		char name[64], line[32] = "";
+		FILE *children;
+
+		snprintf(name, sizeof(name), "/proc/%d/task/%d/children", child, child);
+		children = fopen(name, "re");
+		while (children && !grandchild && fscanf(children, "%d", &grandchild) == 1) {
+			FILE *comm;
+
+			snprintf(name, sizeof(name), "/proc/%d/comm", grandchild);
+			comm = fopen(name, "re");
+			if (!comm || !fgets(line, sizeof(line), comm) ||
+			    strcmp(line, "commd-memory\n") != 0)
+				grandchild = 0;
+			if (comm)
+				fclose(comm);
+		}
+		if (children)
+			fclose(children);
+	}
+	fclose(file);
+	return grandchild;
+}
+
+static long waits(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nvcsw;
+}
+
+/*
+ * Who is in a hurry waits once for a reader that is stopped, and is told so at once of all else that it asks for; it has not
+ * given the reader up, so that all can be read again when that goes on.
+ */
+static void a_reader_that_is_stopped(void **state)
+{
+	enum { QUESTIONS = 2000, WAITS = 100 };
+	struct comm_peek *peek;
+	const char *text;
+	long waited = 0, before;
+	ssize_t n = 0;
+	pid_t reader;
+	int buf;
+
+	(void)state;
+	assert_int_equal(comm_peek_create(parser, &peek), 0);
+	assert_int_equal(
+		comm_peek_memory(peek, (uint32_t)getpid(), (uintptr_t)&token, &buf, sizeof(buf)),
+		sizeof(buf));
+	reader = find_reader();
+	assert_true(reader > 0);
+	comm_peek_hurry(peek, true);
+	kill(reader, SIGSTOP);
+	for (int i = 0; i < QUESTIONS; i++) {
+		before = waits();
+		n = i % 2 ? comm_peek_maps(peek, (uint32_t)getpid(), 0, &text)
+			  : comm_peek_memory(peek, (uint32_t)getppid(), 0, &buf, sizeof(buf));
+		waited += n == -ETIME ? waits() - before : 0;
+		if (!i)
+			assert_int_equal(n, -ETIME);
+	}
+	assert_true(waited < WAITS);
+	kill(reader, SIGCONT);
+	alarm(100);
+	while (comm_peek_memory(peek, (uint32_t)getpid(), (uintptr_t)&token, &buf, sizeof(buf)) !=
+	       sizeof(buf))
+		usleep(1000);
+	alarm(0);
+	assert_int_equal(find_reader(), reader);
+	assert_true(comm_peek_maps(peek, (uint32_t)getpid(), 0, &text) > 0);
+	comm_parser_destroy(parser);
+	parser = NULL;
+	comm_peek_destroy(peek);
+}
+
+/* And one that stays so is given up. */
+static void a_reader_that_stays_stopped(void **state)
+{
+	struct comm_peek *peek;
+	pid_t reader, child = sleeping_fork();
+	int buf;
+
+	(void)state;
+	assert_int_equal(comm_peek_create(parser, &peek), 0);
+	assert_int_equal(
+		comm_peek_memory(peek, (uint32_t)getpid(), (uintptr_t)&token, &buf, sizeof(buf)),
+		sizeof(buf));
+	reader = find_reader();
+	comm_peek_hurry(peek, true);
+	kill(reader, SIGSTOP);
+	assert_int_equal(
+		comm_peek_memory(peek, (uint32_t)child, (uintptr_t)&token, &buf, sizeof(buf)),
+		-ETIME);
+	alarm(100);
+	while (comm_peek_memory(peek, (uint32_t)getpid(), (uintptr_t)&token, &buf, sizeof(buf)) !=
+	       sizeof(buf))
+		usleep(1000);
+	alarm(0);
+	assert_int_not_equal(find_reader(), reader);
+	/* The process that it was asked about last is left alone for a while. */
+	assert_int_equal(
+		comm_peek_memory(peek, (uint32_t)child, (uintptr_t)&token, &buf, sizeof(buf)),
+		-ETIME);
+	comm_parser_destroy(parser);
+	parser = NULL;
+	comm_peek_destroy(peek);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
 }
 
 static int told[2], asked[2];
@@ -378,9 +497,9 @@ static void *outlive(void *first)
 static void a_first_thread_that_ended(void **state)
 {
 	static const char text[] = "still there";
-	char *maps = NULL, buf[sizeof(text)];
+	char buf[sizeof(text)];
 	struct comm_peek *peek;
-	size_t capacity = 0;
+	const char *maps;
 	ssize_t n;
 	pid_t pid;
 
@@ -402,25 +521,24 @@ static void a_first_thread_that_ended(void **state)
 	assert_int_equal(comm_peek_create(parser, &peek), 0);
 	n = comm_peek_memory(peek, (uint32_t)pid, (uintptr_t)text, buf, sizeof(text));
 	assert_int_equal(n, sizeof(text));
-	assert_true(comm_peek_maps(peek, (uint32_t)pid, &maps, &capacity, 1 << 20) > 0);
+	assert_true(comm_peek_maps(peek, (uint32_t)pid, 0, &maps) > 0);
 	assert_int_equal(write(asked[1], "e", 1), 1);
 	assert_int_equal(read(told[0], buf, 1), 1);
 	memset(buf, 0, sizeof(buf));
 	n = comm_peek_memory(peek, (uint32_t)pid, (uintptr_t)text, buf, sizeof(text));
 	assert_int_equal(n, sizeof(text));
 	assert_string_equal(buf, text);
-	n = comm_peek_maps(peek, (uint32_t)pid, &maps, &capacity, 1 << 20);
+	n = comm_peek_maps(peek, (uint32_t)pid, 0, &maps);
 	assert_true(n > 0);
 	assert_non_null(memmem(maps, (size_t)n, "[heap]", 6));
 	assert_int_equal(write(asked[1], "e", 1), 1);
 	waitpid(pid, NULL, 0);
 	/* Ended as a whole it has neither. */
-	assert_true(comm_peek_maps(peek, (uint32_t)pid, &maps, &capacity, 1 << 20) <= 0);
+	assert_true(comm_peek_maps(peek, (uint32_t)pid, 0, &maps) <= 0);
 	assert_true(comm_peek_memory(peek, (uint32_t)pid, (uintptr_t)text, buf, 1) <= 0);
 	comm_parser_destroy(parser);
 	parser = NULL;
 	comm_peek_destroy(peek);
-	free(maps);
 	for (int i = 0; i < 2; i++) {
 		close(told[i]);
 		close(asked[i]);
@@ -433,7 +551,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_file_system_that_hangs, setup, teardown),
 		cmocka_unit_test_setup_teardown(memory_that_hangs, setup, teardown),
 		cmocka_unit_test_setup_teardown(words_of_one_that_hangs, setup, teardown),
-		cmocka_unit_test_setup_teardown(mappings_without_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(mappings_in_pieces, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_reader_that_is_stopped, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_reader_that_stays_stopped, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_first_thread_that_ended, setup, teardown),
 	};
 

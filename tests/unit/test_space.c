@@ -2,6 +2,7 @@
 #include "maps.h"
 #include "space.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -131,6 +132,57 @@ static void wild_addresses_wait_longer(void **state)
 	comm_space_changed(table, 7);
 	comm_space_find(s, 0x10000, 11100 * MS);
 	assert_in_range(asked, 6, 16);
+}
+
+/* While mappings are being read those from before count, nothing is kept of them, and each question asks whether they have come. */
+static void those_from_before_count_while_others_are_read(void **state)
+{
+	struct comm_space *s = comm_space_get(table, 7);
+	uint32_t before;
+
+	(void)state;
+	answer = -EINPROGRESS;
+	for (int i = 0; i < 3; i++)
+		assert_null(comm_space_find(s, 0x10000, 1000 * MS));
+	assert_true(asked >= 3);
+	answer = 0;
+	assert_non_null(comm_space_find(s, 0x10000, 1000 * MS));
+	comm_space_changed(table, 7);
+	answer = -EINPROGRESS;
+	fake[0].end = 0x18000 + 0x1000;
+	for (int i = 0; i < 3; i++) {
+		before = comm_space_generation(s);
+		assert_int_equal(comm_space_find(s, 0x10000, (1100 + i) * MS)->end, 0x18000);
+		assert_true(comm_space_generation(s) > before);
+		assert_null(comm_space_find(s, 0x18000, (1100 + i) * MS));
+	}
+	asked = answer = 0;
+	assert_int_equal(comm_space_find(s, 0x10000, 1110 * MS)->end, 0x19000);
+	assert_int_equal(asked, 1);
+	before = comm_space_generation(s);
+	comm_space_find(s, 0x10000, 2000 * MS);
+	assert_int_equal(asked, 1);
+	assert_int_equal(comm_space_generation(s), before);
+}
+
+/* What was read before a change may lack it: it is read again. */
+static void a_change_while_mappings_are_read(void **state)
+{
+	struct comm_space *s = comm_space_get(table, 7);
+
+	(void)state;
+	answer = -EINPROGRESS;
+	comm_space_find(s, 0x10000, 1000 * MS);
+	comm_space_changed(table, 7);
+	answer = asked = 0;
+	assert_non_null(comm_space_find(s, 0x10000, 1001 * MS));
+	assert_int_equal(asked, 1);
+	comm_space_find(s, 0x10000, 1002 * MS);
+	assert_int_equal(asked, 1);
+	comm_space_find(s, 0x10000, 1100 * MS);
+	assert_int_equal(asked, 2);
+	comm_space_find(s, 0x10000, 1200 * MS);
+	assert_int_equal(asked, 2);
 }
 
 static void nothing_is_kept_while_a_change_is_pending(void **state)
@@ -412,6 +464,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(rereads_after_50_ms_only, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_view_is_asked_at_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(wild_addresses_wait_longer, setup, teardown),
+		cmocka_unit_test_setup_teardown(those_from_before_count_while_others_are_read,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(a_change_while_mappings_are_read, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_is_kept_while_a_change_is_pending, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(constant_memory, setup, teardown),
