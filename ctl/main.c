@@ -16,27 +16,32 @@
 #include <comm/version.h>
 
 #include "choice.h"
+#include "progress.h"
 
 static const struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);
 	const char *help;
+	bool takes_time; /* with a large store, and then comes to an end */
 } commands[] = {
-	{"report", ctl_report, "what the program waits for, who feeds whom, and through what"},
-	{"html", ctl_html, "a run as a page for a browser, down to lines of source"},
-	{"serve", ctl_serve, "that page for browsers of this machine, kept current, and metrics"},
-	{"top", ctl_top, "the last minute, on a screen that follows"},
-	{"diff", ctl_diff, "which flows changed from one run to another"},
-	{"sharing", ctl_sharing, "cache lines that threads take from each other: false sharing"},
-	{"advise", ctl_advise, "which threads to put together, and how sure that is"},
-	{"graph", ctl_graph, "a drawing of runs, or of their phases: graph, matrix, streams"},
-	{"export", ctl_export, "a run for pprof, Perfetto, flame graphs and spreadsheets"},
-	{"ship", ctl_ship, "what is finished of a store into the database of a fleet"},
-	{"list", ctl_list, "the runs in a store"},
-	{"label", ctl_label, "give a run a name"},
-	{"delete", ctl_delete, "take runs out of a store"},
-	{"salvage", ctl_salvage, "copy what can be read of a damaged store into a new one"},
-	{"doctor", ctl_doctor, "what works here, and what to do about the rest"},
+	{"report", ctl_report, "what the program waits for, who feeds whom, and through what",
+	 true},
+	{"html", ctl_html, "a run as a page for a browser, down to lines of source", true},
+	{"serve", ctl_serve, "that page for browsers of this machine, kept current, and metrics",
+	 false},
+	{"top", ctl_top, "the last minute, on a screen that follows", false},
+	{"diff", ctl_diff, "which flows changed from one run to another", true},
+	{"sharing", ctl_sharing, "cache lines that threads take from each other: false sharing",
+	 true},
+	{"advise", ctl_advise, "which threads to put together, and how sure that is", true},
+	{"graph", ctl_graph, "a drawing of runs, or of their phases: graph, matrix, streams", true},
+	{"export", ctl_export, "a run for pprof, Perfetto, flame graphs and spreadsheets", true},
+	{"ship", ctl_ship, "what is finished of a store into the database of a fleet", false},
+	{"list", ctl_list, "the runs in a store", false},
+	{"label", ctl_label, "give a run a name", false},
+	{"delete", ctl_delete, "take runs out of a store", true},
+	{"salvage", ctl_salvage, "copy what can be read of a damaged store into a new one", true},
+	{"doctor", ctl_doctor, "what works here, and what to do about the rest", false},
 };
 
 enum { N_COMMANDS = sizeof(commands) / sizeof(*commands), MAIN_NAMES = 256 };
@@ -76,6 +81,8 @@ static int run(const struct command *command, int argc, char **argv)
 
 	snprintf(name, sizeof(name), "commctl %s", command->name);
 	argv[0] = name;
+	if (command->takes_time)
+		ctl_progress_begin(name);
 	return command->run(argc, argv);
 }
 
