@@ -250,25 +250,43 @@ static int copy_tables(struct salvage *salvage)
 	return err;
 }
 
+/* Of each table that names slices, the rows of slices that there are: readers ask by run and slice. */
+static int drop_strays(struct salvage *salvage)
+{
+	sqlite3_stmt *names = NULL;
+	int err = exec(salvage->to, "DELETE FROM slice WHERE run NOT IN (SELECT id FROM run)");
+
+	if (!err)
+		err = prepare(
+			salvage->to, &names,
+			sqlite3_mprintf(
+				"SELECT m.name FROM sqlite_master m, pragma_table_info(m.name)"
+				" c WHERE m.type = 'table' AND c.name = 'slice'"));
+	while (!err && sqlite3_step(names) == SQLITE_ROW) {
+		char *sql = sqlite3_mprintf("DELETE FROM %s WHERE NOT EXISTS (SELECT 1 FROM slice s"
+					    " WHERE s.id = %s.slice AND s.run = %s.run)",
+					    sqlite3_column_text(names, 0),
+					    sqlite3_column_text(names, 0),
+					    sqlite3_column_text(names, 0));
+
+		err = sql ? exec(salvage->to, sql) : -ENOMEM;
+		sqlite3_free(sql);
+	}
+	sqlite3_finalize(names);
+	return err;
+}
+
 /* Takes out what belongs to nothing, and counts as lost what a slice has not any more. */
 static int tidy(struct salvage *salvage)
 {
 	static const char sql[] =
-		"DELETE FROM slice WHERE run NOT IN (SELECT id FROM run);"
-		"DELETE FROM edge WHERE slice NOT IN (SELECT id FROM slice);"
-		"DELETE FROM loss WHERE slice NOT IN (SELECT id FROM slice);"
-		"DELETE FROM placement WHERE slice NOT IN (SELECT id FROM slice);"
-		"DELETE FROM count WHERE slice NOT IN (SELECT id FROM slice);"
-		"DELETE FROM cacheline WHERE slice NOT IN (SELECT id FROM slice);"
-		"DELETE FROM census WHERE slice NOT IN (SELECT id FROM slice);"
-		"DELETE FROM written WHERE slice NOT IN (SELECT id FROM slice);"
-		"DELETE FROM length WHERE slice NOT IN (SELECT id FROM slice);"
-		"DELETE FROM cacheline_use WHERE slice NOT IN (SELECT id FROM slice);"
 		"CREATE TEMP TABLE partial AS SELECT run, id FROM slice s WHERE edges <>"
 		" (SELECT count(*) FROM edge WHERE run = s.run AND slice = s.id);";
 	sqlite3_stmt *lose = NULL;
-	int err = exec(salvage->to, sql);
+	int err = drop_strays(salvage);
 
+	if (!err)
+		err = exec(salvage->to, sql);
 	if (!err)
 		err = prepare(salvage->to, &lose,
 			      sqlite3_mprintf("INSERT INTO loss (run, slice, cause, n)"
