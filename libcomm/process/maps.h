@@ -10,7 +10,8 @@
 #include "names.h"
 
 enum {
-	COMM_MAPS_MAX = 65536, /* mappings of one process; further ones are ignored */
+	/* Mappings of one process; further ones are ignored.  vm.max_map_count is 65,530 where nobody has raised it. */
+	COMM_MAPS_MAX = 1 << 17,
 	COMM_ZEROED_MAX = 4,
 };
 

@@ -435,7 +435,8 @@ static void programs_in_memfds(void **state)
 
 static void bounds_the_mappings(void **state)
 {
-	size_t capacity = 100 * 1024 * 40, used = 0, n;
+	enum { LINES = COMM_MAPS_MAX + 1000, HUGE_PROCESS = 100000 };
+	size_t capacity = (size_t)LINES * 40, used = 0, n;
 	struct comm_names *names;
 	struct comm_maps *maps;
 	struct comm_mapping *m;
@@ -443,7 +444,7 @@ static void bounds_the_mappings(void **state)
 
 	(void)state;
 	assert_non_null(text);
-	for (uint64_t i = 1; i <= 100 * 1024; i++)
+	for (uint64_t i = 1; i <= LINES; i++)
 		used += (size_t)snprintf(text + used, capacity - used, "%llx-%llx rw-p 0 0:0 0\n",
 					 (unsigned long long)(i << 16),
 					 (unsigned long long)((i << 16) + 4096));
@@ -451,6 +452,7 @@ static void bounds_the_mappings(void **state)
 	assert_int_equal(comm_maps_create(names, &maps), 0);
 	assert_int_equal(comm_maps_parse(maps, text, used, &m, &n), 0);
 	assert_int_equal(n, COMM_MAPS_MAX);
+	assert_true(n >= HUGE_PROCESS);
 	free(m);
 	free(text);
 	comm_maps_destroy(maps);
