@@ -387,6 +387,12 @@ static int add_part(struct comm_aggregate *aggregate, uint32_t from,
 		       : add(aggregate, PART_PLAIN, from, to, weight, row);
 }
 
+void comm_aggregate_dates(struct comm_aggregate *aggregate, const uint8_t *packed, size_t n)
+{
+	aggregate->dates = packed;
+	aggregate->dates_bytes = n;
+}
+
 int comm_aggregate_row(struct comm_aggregate *aggregate, const struct comm_edge *row, bool wanted)
 {
 	struct comm_grouping_use *ends =
@@ -396,7 +402,10 @@ int comm_aggregate_row(struct comm_aggregate *aggregate, const struct comm_edge 
 					.context = row->src_site,
 					.object = row->object,
 					.read = row->dst_site,
-					.ages = &ages};
+					.ages = &ages,
+					.dates = aggregate->dates,
+					.dates_bytes = aggregate->dates_bytes,
+					.bytes = row->bytes};
 	const struct comm_end reader = {.thread = row->dst_thread,
 					.context = row->dst_site,
 					.object = row->object,

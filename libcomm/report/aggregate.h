@@ -65,6 +65,8 @@ struct comm_aggregate {
 	struct comm_id_sums index;	       /* of nodes, by is_end and id; its order is theirs */
 	struct comm_origin_mixes origin_mixes; /* of edges */
 	size_t end;			       /* of the current row, for mixes */
+	const uint8_t *dates;		       /* of the current row, packed */
+	size_t dates_bytes;
 	struct comm_id_sums selfs; /* with totals: what nodes read of themselves, by node */
 	struct comm_unseen_nodes unseen;
 	struct comm_census_nodes census;
@@ -87,6 +89,8 @@ void comm_aggregate_deinit(struct comm_aggregate *aggregate);
 int comm_aggregate_slice(struct comm_aggregate *aggregate, const struct comm_slices_one *slice);
 /* In a slice of parts: the packed strands of the next row, as the store has them. */
 void comm_aggregate_strands(struct comm_aggregate *aggregate, const uint8_t *packed, size_t n);
+/* Likewise its dates, which stay the caller's. */
+void comm_aggregate_dates(struct comm_aggregate *aggregate, const uint8_t *packed, size_t n);
 /*
  * Adds a row; one that is not wanted counts only in what its nodes read.  When an
  * end belongs to several nodes the bytes are split by both ends' weights, as if

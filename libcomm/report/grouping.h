@@ -11,6 +11,7 @@
 #include <comm/comm.h>
 
 #include "age.h"
+#include "dated.h"
 #include "id_map.h"
 #include "reader.h"
 #include "slices.h"
@@ -22,6 +23,10 @@ struct comm_end {
 	uint32_t read; /* of either end: the context of the reading one, which tells a type */
 	/* Of a writing end, which parts of the row are of each age; NULL: a reading end. */
 	const struct comm_ages *ages;
+	/* Likewise: of the row's bytes, packed dates (dated.h); 0 bytes: the ages are all that is known. */
+	const uint8_t *dates;
+	size_t dates_bytes;
+	double bytes; /* of the row */
 };
 
 /* A node that an end belongs to, and how much of the end. */

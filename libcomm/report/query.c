@@ -280,13 +280,13 @@ static int prepare_rows(const struct work *work, bool strands, sqlite3_stmt **re
 {
 	bool first = work->query->first_read, watched = work->query->fresh;
 	sqlite3 *db = work->reader->db;
-	char sql[480];
+	char sql[512];
 
 	if (*ret)
 		return 0;
 	snprintf(sql, sizeof(sql),
 		 "SELECT src_thread, dst_thread, src_context, dst_context, object, bursts, level,"
-		 " %s, %s, %s, %s, %s FROM edge WHERE run = ?1 AND slice = ?2%s",
+		 " %s, %s, %s, %s, %s, %s FROM edge WHERE run = ?1 AND slice = ?2%s",
 		 watched ? "watched_bytes, watched_variance"
 		 : first ? "first_bytes, first_variance"
 			 : "bytes, variance",
@@ -295,6 +295,7 @@ static int prepare_rows(const struct work *work, bool strands, sqlite3_stmt **re
 		 comm_aggregate_by_time(&work->aggregate) && !first ? "age" : "NULL",
 		 strands ? "strands" : "NULL",
 		 watched ? "0, 0, 0, 0" : "thread_doubt, role_doubt, side_doubt, code_doubt",
+		 comm_aggregate_by_time(&work->aggregate) && !first ? "dates" : "NULL",
 		 watched ? " AND watched_bytes > 0" : "");
 	if (sqlite3_prepare_v2(db, sql, -1, ret, NULL) != SQLITE_OK)
 		return comm_schema_errno(db);
@@ -377,6 +378,9 @@ static int scan_stored(struct work *work, const struct comm_slices_one *slice, s
 		if (slice->parts)
 			comm_aggregate_strands(&work->aggregate, sqlite3_column_blob(rows, 11),
 					       (size_t)sqlite3_column_bytes(rows, 11));
+		if (by_time)
+			comm_aggregate_dates(&work->aggregate, sqlite3_column_blob(rows, 16),
+					     (size_t)sqlite3_column_bytes(rows, 16));
 		code = take_row(work, &row);
 	}
 	if (!code && rc != SQLITE_DONE)

@@ -23,9 +23,9 @@ static const struct {
 	 "INSERT INTO edge (run, slice, src_thread, dst_thread, src_context, dst_context, object,"
 	 " bytes, variance, first_bytes, first_variance, bursts, level, age, drawn_variance,"
 	 " strands, watched_bytes, watched_variance, thread_doubt, role_doubt, side_doubt,"
-	 " code_doubt)"
+	 " code_doubt, dates)"
 	 " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,"
-	 " ?21,?22)"},
+	 " ?21,?22,?23)"},
 	{offsetof(struct comm_rows, put_loss),
 	 "INSERT INTO loss (run, slice, cause, n) VALUES (?1,?2,?3,?4)"},
 	{offsetof(struct comm_rows, put_placement),
@@ -147,11 +147,27 @@ static void put_doubts(sqlite3_stmt *s, int column, const struct comm_edge *e)
 				: 0);
 }
 
-static int put_edges(struct comm_rows *rows, int64_t run_id, int64_t slice,
-		     const struct comm_edge *edges, size_t n)
+/* Of the edge; those of edges before it are left behind.  Both are in one order. */
+static size_t pack_dates(const struct comm_edge *edge, const struct comm_dated **date,
+			 const struct comm_dated *end, uint8_t *ret_packed)
 {
+	const struct comm_dated *first;
+
+	while (*date < end && comm_dated_compare(*date, edge) < 0)
+		++*date;
+	first = *date;
+	while (*date < end && !comm_dated_compare(*date, edge))
+		++*date;
+	return comm_dates_pack(first, (size_t)(*date - first), ret_packed);
+}
+
+static int put_edges(struct comm_rows *rows, int64_t run_id, int64_t slice,
+		     const struct comm_slice_info *info, const struct comm_edge *edges, size_t n)
+{
+	const struct comm_dated *date = info->date;
+	uint8_t *dates = info->n_dates ? malloc(COMM_DATED_MAX * COMM_DATED_PACKED) : NULL;
 	sqlite3_stmt *s = rows->put_edge;
-	int err = 0;
+	int err = info->n_dates && !dates ? -ENOMEM : 0;
 
 	sqlite3_bind_int64(s, 1, run_id);
 	sqlite3_bind_int64(s, 2, slice);
@@ -177,8 +193,14 @@ static int put_edges(struct comm_rows *rows, int64_t run_id, int64_t slice,
 		sqlite3_bind_double(s, 17, e->watched_bytes);
 		sqlite3_bind_double(s, 18, e->watched_variance);
 		put_doubts(s, 19, e);
+		sqlite3_bind_blob(
+			s, 23, dates ? (const void *)dates : "",
+			dates ? (int)pack_dates(e, &date, info->date + info->n_dates, dates) : 0,
+			SQLITE_STATIC);
 		err = run(rows, s);
 	}
+	sqlite3_bind_null(s, 23);
+	free(dates);
 	return err;
 }
 
@@ -421,7 +443,7 @@ int comm_rows_put(struct comm_rows *rows, int64_t run_id, int level,
 	if (err)
 		return err;
 	slice = sqlite3_last_insert_rowid(rows->db);
-	err = put_edges(rows, run_id, slice, edges, n);
+	err = put_edges(rows, run_id, slice, info, edges, n);
 	if (!err)
 		err = put_losses(rows, run_id, slice, info->loss);
 	if (!err)

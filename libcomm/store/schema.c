@@ -376,15 +376,22 @@ static const char version_15[] =
 	" part INTEGER NOT NULL, ends BLOB NOT NULL,"
 	" PRIMARY KEY (run, slice, counter, part)) WITHOUT ROWID;";
 
+/*
+ * An edge's dates are when its bytes were written, where that was counted, as dated.h packs them; the rest is of a time
+ * not known, unless its age tells.  Wide slices have none.
+ */
+static const char version_16[] = "ALTER TABLE edge ADD COLUMN dates BLOB NOT NULL DEFAULT x'';";
+
 _Static_assert(COMM_STRANDS_PACKED == 32 && COMM_LEVEL_OBJECT == 6, "the numbers above");
 
 static const struct {
 	int to;
 	const char *sql;
 } migrations[] = {
-	{1, version_1},	  {2, version_2},   {3, version_3},   {4, version_4},	{5, version_5},
-	{6, version_6},	  {7, version_7},   {8, version_8},   {9, version_9},	{10, version_10},
-	{11, version_11}, {12, version_12}, {13, version_13}, {14, version_14}, {15, version_15},
+	{1, version_1},	  {2, version_2},   {3, version_3},   {4, version_4},
+	{5, version_5},	  {6, version_6},   {7, version_7},   {8, version_8},
+	{9, version_9},	  {10, version_10}, {11, version_11}, {12, version_12},
+	{13, version_13}, {14, version_14}, {15, version_15}, {16, version_16},
 };
 
 _Static_assert(sizeof(migrations) / sizeof(*migrations) == COMM_SCHEMA_VERSION,

@@ -15,6 +15,7 @@
 #include "cacheline.h"
 #include "census.h"
 #include "count.h"
+#include "dated.h"
 #include "edge.h"
 #include "error_model.h"
 #include "event.h"
@@ -75,6 +76,9 @@ struct comm_slice_info {
 	struct comm_unwritten unwritten; /* its ends are the caller's, may be none */
 	struct comm_written written;	 /* likewise */
 	struct comm_lengths lengths;	 /* likewise; of a counter by its index below */
+	/* When edges' bytes were written, sorted; the caller's, NULL: nobody counted it.  Not of queued slices. */
+	const struct comm_dated *date;
+	size_t n_dates;
 	struct comm_watched_sums watched;
 	uint64_t loss[COMM_LOSS_MAX];
 	/* Of a wide slice: how many parts its strands are made of, and these (schema.c); else 0. */

@@ -200,6 +200,31 @@ static int take_edges(struct comm_stored_slice *slice, struct comm_dictionary *d
 	return err;
 }
 
+static int take_dates(struct comm_stored_slice *slice, struct comm_dictionary *dict,
+		      const struct comm_naming *naming)
+{
+	int err = 0;
+
+	comm_dates_clear(&slice->dates);
+	for (size_t i = 0; i < slice->info.n_dates && !err; i++) {
+		struct comm_dated d = slice->info.date[i];
+
+		d.src_thread = comm_naming_thread(naming, d.src_thread);
+		d.dst_thread = comm_naming_thread(naming, d.dst_thread);
+		err = comm_dictionary_context(dict, naming, d.src_site, &d.src_site);
+		if (!err)
+			err = comm_dictionary_context(dict, naming, d.dst_site, &d.dst_site);
+		if (!err)
+			err = comm_dictionary_object(dict, naming, d.object, &d.object);
+		if (!err)
+			err = comm_dates_add(&slice->dates, &d);
+	}
+	comm_dates_sort(&slice->dates);
+	slice->info.date = slice->dates.date;
+	slice->info.n_dates = slice->dates.n;
+	return err;
+}
+
 static void drop_infinite(double *value)
 {
 	if (!isfinite(*value))
@@ -236,6 +261,8 @@ int comm_stored_slice_make(struct comm_stored_slice *slice, struct comm_dictiona
 	if (!err)
 		err = take_lengths(slice, dict, naming, row_cap);
 	if (!err)
+		err = take_dates(slice, dict, naming);
+	if (!err)
 		err = take_counts(slice, dict, naming, row_cap);
 	if (!err)
 		err = take_cachelines(slice, dict, naming, row_cap);
@@ -252,6 +279,7 @@ void comm_stored_slice_deinit(struct comm_stored_slice *slice)
 	comm_unwritten_ends_deinit(&slice->unwritten);
 	comm_unwritten_ends_deinit(&slice->written);
 	comm_unwritten_ends_deinit(&slice->lengths);
+	comm_dates_deinit(&slice->dates);
 	comm_counts_deinit(&slice->counts);
 	comm_cachelines_deinit(&slice->cachelines);
 	comm_census_deinit(&slice->census);

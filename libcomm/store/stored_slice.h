@@ -7,6 +7,7 @@
 #ifndef COMM_STORED_SLICE_H
 #define COMM_STORED_SLICE_H
 
+#include "dated.h"
 #include "dictionary.h"
 #include "edge_table.h"
 
@@ -18,6 +19,7 @@ struct comm_stored_slice {
 	struct comm_census census;
 	struct comm_origins origins;
 	struct comm_unwritten_ends unwritten, written, lengths;
+	struct comm_dates dates;
 	struct comm_counts counts;
 	struct comm_cachelines cachelines;
 };

@@ -5,6 +5,9 @@
  * pieces of equally many frames (by_frame.c tells frames apart by their distance).  A slice is read in the period in which its middle lies.  When it was written is told by the ages of its edges
  * (age.h), as far as they are known.
  *
+ * Where an exact run counted when bytes were written, that is known (dated.h): a slice is written in, as it is read in,
+ * where its middle lies.
+ *
  * What is of one bin of ages is spread over the periods that the bin reaches, as if each
  * octave of ages had as many bytes: ages are known to a factor, not to a time.  Nothing is written
  * after it was read, so edges lead forward in time or stay where they are.
@@ -115,11 +118,41 @@ static int phase_slice(struct comm_grouping_use *use, const struct comm_slices_o
 	return 0;
 }
 
+/* What has a date is of one period; returns how much has one. */
+static double add_dates(const struct by_phase *by, const struct comm_end *end,
+			double weight[COMM_PERIODS_MAX])
+{
+	struct comm_dates_unpack unpack = {end->dates, end->dates + end->dates_bytes, end->bytes};
+	uint64_t at_ns;
+	double bytes;
+
+	while (comm_dates_next(&unpack, &at_ns, &bytes)) {
+		size_t period = comm_periods_at(&by->periods, at_ns);
+
+		weight[period < by->reading ? period : by->reading] += bytes / end->bytes;
+	}
+	return unpack.left > 0 ? 1 - unpack.left / end->bytes : 1;
+}
+
+/* Likewise. */
+static double add_ages(const struct by_phase *by, const struct comm_end *end,
+		       double weight[COMM_PERIODS_MAX])
+{
+	double known = 0;
+
+	for (size_t i = 0; i <= by->reading; i++) {
+		for (uint32_t bin = 0; bin < COMM_AGES; bin++)
+			weight[i] += end->ages->bytes[bin] * by->written[bin][i];
+		known += weight[i];
+	}
+	return known;
+}
+
 static int phase_at(struct comm_grouping_use *use, const struct comm_end *end,
 		    struct comm_shares *ret)
 {
 	const struct by_phase *by = use->state;
-	double known = 0;
+	double known, weight[COMM_PERIODS_MAX] = {0};
 
 	if (!end->ages) {
 		comm_shares_one(ret, PHASE_FIRST + (uint32_t)by->reading);
@@ -127,16 +160,11 @@ static int phase_at(struct comm_grouping_use *use, const struct comm_end *end,
 	}
 	ret->share = ret->own;
 	ret->n = 0;
-	for (size_t i = 0; i <= by->reading; i++) {
-		double weight = 0;
-
-		for (uint32_t bin = 0; bin < COMM_AGES; bin++)
-			weight += end->ages->bytes[bin] * by->written[bin][i];
-		if (!(weight > 0))
-			continue;
-		known += weight;
-		ret->own[ret->n++] = (struct comm_share){PHASE_FIRST + (uint32_t)i, weight};
-	}
+	known = end->dates_bytes ? add_dates(by, end, weight) : add_ages(by, end, weight);
+	for (size_t i = 0; i <= by->reading; i++)
+		if (weight[i] > 0)
+			ret->own[ret->n++] =
+				(struct comm_share){PHASE_FIRST + (uint32_t)i, weight[i]};
 	if (known < 1)
 		ret->own[ret->n++] = (struct comm_share){PHASE_UNKNOWN, 1 - known};
 	for (size_t i = 0; i < ret->n && known > 1; i++)
