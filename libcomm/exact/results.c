@@ -11,29 +11,10 @@
 #include <unistd.h>
 
 #include "contents.h"
+#include "result_records.h"
 #include "text.h"
 
-enum {
-	KINDS = COMM_EXACT_LENGTHS + 1,
-};
-
 #define MAX_FILE_BYTES ((uint64_t)4 << 30)
-
-/* The file, and what the first pass over it found. */
-struct input {
-	const uint8_t *data;
-	size_t bytes;
-	size_t first_record;
-	uint32_t count[KINDS]; /* records */
-	size_t n_actors, n_edges, n_writes, n_executed, n_lengths, n_paths, text_bytes;
-	size_t untold; /* edges of the record before */
-	uint64_t edges_promised;
-};
-
-struct result_record {
-	uint32_t kind, bytes;
-	const uint8_t *payload;
-};
 
 static int fail(char **err, int error, const char *format, ...)
 {
@@ -44,129 +25,6 @@ static int fail(char **err, int error, const char *format, ...)
 		*err = NULL;
 	va_end(args);
 	return error;
-}
-
-/* 1: *ret is the next record; 0: the end; -EBADMSG. */
-static int next_record(const struct input *in, size_t *at, struct result_record *ret)
-{
-	struct comm_exact_record head;
-	size_t padded;
-
-	if (*at == in->bytes)
-		return 0;
-	if (in->bytes - *at < sizeof(head))
-		return -EBADMSG;
-	memcpy(&head, in->data + *at, sizeof(head));
-	padded = ((size_t)head.bytes + 7) & ~(size_t)7;
-	if (in->bytes - *at - sizeof(head) < padded)
-		return -EBADMSG;
-	*ret = (struct result_record){head.kind, head.bytes, in->data + *at + sizeof(head)};
-	*at += sizeof(head) + padded;
-	return 1;
-}
-
-static const size_t fixed_bytes[KINDS] = {
-	[COMM_EXACT_THREAD] = sizeof(struct comm_exact_file_thread),
-	[COMM_EXACT_FUNCTION] = sizeof(struct comm_exact_file_function),
-	[COMM_EXACT_SITE] = sizeof(struct comm_exact_file_site),
-	[COMM_EXACT_OBJECT] = sizeof(struct comm_exact_file_object),
-	[COMM_EXACT_PHASE] = sizeof(struct comm_exact_file_phase),
-	[COMM_EXACT_END] = sizeof(struct comm_exact_file_end),
-	[COMM_EXACT_REGION] = sizeof(struct comm_exact_file_region),
-	[COMM_EXACT_WITHIN] = sizeof(struct comm_exact_file_within),
-	[COMM_EXACT_FRAMES] = sizeof(uint64_t),
-	[COMM_EXACT_CALLED] = sizeof(struct comm_exact_file_called),
-	[COMM_EXACT_CODE] = sizeof(struct comm_exact_file_code),
-	[COMM_EXACT_CLOCK] = sizeof(uint64_t),
-	[COMM_EXACT_CALLS] = sizeof(struct comm_exact_file_calls),
-	[COMM_EXACT_ENTRY] = sizeof(struct comm_exact_file_entry),
-	[COMM_EXACT_LINK] = sizeof(struct comm_exact_file_link),
-	[COMM_EXACT_UNCUT] = sizeof(uint64_t),
-};
-
-static int survey_record(struct input *in, const struct result_record *r)
-{
-	/* No record may follow the END record. */
-	if (in->count[COMM_EXACT_END])
-		return -EBADMSG;
-	if (r->kind >= KINDS)
-		return 0;
-	if (r->bytes < fixed_bytes[r->kind])
-		return -EBADMSG;
-	in->count[r->kind]++;
-	if (r->kind == COMM_EXACT_AGES)
-		return r->bytes == in->untold * sizeof(struct comm_exact_file_ages) ? 0 : -EBADMSG;
-	in->untold = 0;
-	switch (r->kind) {
-	case COMM_EXACT_ACTORS:
-		if (r->bytes % sizeof(struct comm_exact_file_actor))
-			return -EBADMSG;
-		in->n_actors += r->bytes / sizeof(struct comm_exact_file_actor);
-		break;
-	case COMM_EXACT_EDGES:
-		if (r->bytes % sizeof(struct comm_exact_file_edge) || !in->count[COMM_EXACT_PHASE])
-			return -EBADMSG;
-		in->untold = r->bytes / sizeof(struct comm_exact_file_edge);
-		in->n_edges += in->untold;
-		break;
-	case COMM_EXACT_WRITES:
-		if (r->bytes % sizeof(struct comm_exact_file_write) || !in->count[COMM_EXACT_PHASE])
-			return -EBADMSG;
-		in->n_writes += r->bytes / sizeof(struct comm_exact_file_write);
-		break;
-	case COMM_EXACT_INSTRUCTIONS:
-		if (r->bytes % sizeof(struct comm_exact_file_instructions) ||
-		    !in->count[COMM_EXACT_PHASE])
-			return -EBADMSG;
-		in->n_executed += r->bytes / sizeof(struct comm_exact_file_instructions);
-		break;
-	case COMM_EXACT_LENGTHS:
-		if (r->bytes % sizeof(struct comm_exact_file_length) ||
-		    !in->count[COMM_EXACT_PHASE])
-			return -EBADMSG;
-		in->n_lengths += r->bytes / sizeof(struct comm_exact_file_length);
-		break;
-	case COMM_EXACT_PATHS:
-		if (r->bytes % sizeof(struct comm_exact_file_path))
-			return -EBADMSG;
-		in->n_paths += r->bytes / sizeof(struct comm_exact_file_path);
-		break;
-	case COMM_EXACT_MAPS:
-		if (in->count[COMM_EXACT_MAPS] > 1)
-			return -EBADMSG;
-		break;
-	default:
-		/* Such a record holds at most two strings, each gets a NUL. */
-		in->text_bytes += r->bytes - fixed_bytes[r->kind] + 2;
-	}
-	return 0;
-}
-
-static int survey(struct input *in, char **err)
-{
-	struct comm_exact_header header;
-	struct result_record r;
-	size_t at;
-	int ret;
-
-	if (in->bytes < sizeof(header) || memcmp(in->data, COMM_EXACT_MAGIC, 8))
-		return fail(err, -EMEDIUMTYPE, "not a result file of the exact source");
-	memcpy(&header, in->data, sizeof(header));
-	if (header.version > COMM_EXACT_VERSION)
-		return fail(err, -EPROTO, "made by a newer version (format %u, this reads %u)",
-			    header.version, COMM_EXACT_VERSION);
-	if (header.header_bytes < sizeof(header) || header.header_bytes > in->bytes ||
-	    header.header_bytes % 8)
-		return fail(err, -EBADMSG, "corrupt: bad header");
-	at = in->first_record = header.header_bytes;
-	while ((ret = next_record(in, &at, &r)) > 0) {
-		ret = survey_record(in, &r);
-		if (ret)
-			return fail(err, ret, "corrupt: bad record before byte %zu", at);
-	}
-	if (!in->count[COMM_EXACT_END])
-		return fail(err, -ENODATA, "cut off: the program was killed, or has not ended yet");
-	return ret ? fail(err, ret, "corrupt: bad length at byte %zu", at) : 0;
 }
 
 /* Takes the next bytes of a payload as a string; NULL: there are not as many. */
@@ -191,7 +49,7 @@ static bool claim(uint8_t *seen, uint32_t id, uint32_t n)
 	return true;
 }
 
-static int load_thread(struct comm_exact *exact, const struct result_record *r, uint8_t *seen)
+static int load_thread(struct comm_exact *exact, const struct comm_exact_one *r, uint8_t *seen)
 {
 	struct comm_exact_file_thread f;
 	const uint8_t *at = r->payload + sizeof(f);
@@ -209,7 +67,7 @@ static int load_thread(struct comm_exact *exact, const struct result_record *r, 
 	return 0;
 }
 
-static int load_function(struct comm_exact *exact, const struct result_record *r, uint8_t *seen)
+static int load_function(struct comm_exact *exact, const struct comm_exact_one *r, uint8_t *seen)
 {
 	struct comm_exact_file_function f;
 	const uint8_t *at = r->payload + sizeof(f);
@@ -225,7 +83,7 @@ static int load_function(struct comm_exact *exact, const struct result_record *r
 	return 0;
 }
 
-static int load_link(struct comm_exact *exact, const struct result_record *r)
+static int load_link(struct comm_exact *exact, const struct comm_exact_one *r)
 {
 	struct comm_exact_file_link f;
 	const uint8_t *at = r->payload + sizeof(f);
@@ -237,7 +95,7 @@ static int load_link(struct comm_exact *exact, const struct result_record *r)
 	return exact->run.link ? 0 : -EBADMSG;
 }
 
-static int load_site(struct comm_exact *exact, const struct result_record *r, uint8_t *seen)
+static int load_site(struct comm_exact *exact, const struct comm_exact_one *r, uint8_t *seen)
 {
 	struct comm_exact_file_site f;
 	const uint8_t *at = r->payload + sizeof(f);
@@ -257,7 +115,7 @@ static int load_site(struct comm_exact *exact, const struct result_record *r, ui
 	return 0;
 }
 
-static int load_region(struct comm_exact *exact, const struct result_record *r, uint8_t *seen)
+static int load_region(struct comm_exact *exact, const struct comm_exact_one *r, uint8_t *seen)
 {
 	struct comm_exact_file_region f;
 	const uint8_t *at = r->payload + sizeof(f);
@@ -272,7 +130,7 @@ static int load_region(struct comm_exact *exact, const struct result_record *r, 
 }
 
 /* The site may come after this record. */
-static int load_within(struct comm_exact *exact, const struct result_record *r)
+static int load_within(struct comm_exact *exact, const struct comm_exact_one *r)
 {
 	struct comm_exact_file_within f;
 
@@ -284,7 +142,7 @@ static int load_within(struct comm_exact *exact, const struct result_record *r)
 }
 
 /* Likewise. */
-static int load_called(struct comm_exact *exact, const struct result_record *r)
+static int load_called(struct comm_exact *exact, const struct comm_exact_one *r)
 {
 	struct comm_exact_file_called f;
 
@@ -296,7 +154,7 @@ static int load_called(struct comm_exact *exact, const struct result_record *r)
 }
 
 /* What a path is within comes before it, so none goes round. */
-static int load_paths(struct comm_exact *exact, const struct result_record *r, size_t *n)
+static int load_paths(struct comm_exact *exact, const struct comm_exact_one *r, size_t *n)
 {
 	struct comm_exact_file_path f;
 
@@ -311,7 +169,7 @@ static int load_paths(struct comm_exact *exact, const struct result_record *r, s
 }
 
 /* Of a site that may come after this record. */
-static int load_code(struct comm_exact *exact, const struct result_record *r)
+static int load_code(struct comm_exact *exact, const struct comm_exact_one *r)
 {
 	struct comm_exact_file_code f;
 
@@ -323,7 +181,7 @@ static int load_code(struct comm_exact *exact, const struct result_record *r)
 }
 
 /* Likewise, of a function. */
-static int load_entry(struct comm_exact *exact, const struct result_record *r)
+static int load_entry(struct comm_exact *exact, const struct comm_exact_one *r)
 {
 	struct comm_exact_file_entry f;
 
@@ -334,7 +192,7 @@ static int load_entry(struct comm_exact *exact, const struct result_record *r)
 	return 0;
 }
 
-static int load_maps(struct comm_exact *exact, const struct result_record *r)
+static int load_maps(struct comm_exact *exact, const struct comm_exact_one *r)
 {
 	exact->maps = malloc(r->bytes ? r->bytes : 1);
 	if (!exact->maps)
@@ -344,7 +202,7 @@ static int load_maps(struct comm_exact *exact, const struct result_record *r)
 	return 0;
 }
 
-static int load_object(struct comm_exact *exact, const struct result_record *r, uint8_t *seen)
+static int load_object(struct comm_exact *exact, const struct comm_exact_one *r, uint8_t *seen)
 {
 	struct comm_exact_file_object f;
 	const uint8_t *at = r->payload + sizeof(f);
@@ -366,7 +224,7 @@ static int load_object(struct comm_exact *exact, const struct result_record *r, 
 	return 0;
 }
 
-static int load_actors(struct comm_exact *exact, const struct result_record *r, size_t *n)
+static int load_actors(struct comm_exact *exact, const struct comm_exact_one *r, size_t *n)
 {
 	struct comm_exact_file_actor f;
 
@@ -380,7 +238,7 @@ static int load_actors(struct comm_exact *exact, const struct result_record *r, 
 	return 0;
 }
 
-static int load_phase(struct comm_exact *exact, const struct result_record *r, uint32_t index)
+static int load_phase(struct comm_exact *exact, const struct comm_exact_one *r, uint32_t index)
 {
 	struct comm_exact_file_phase f;
 	const uint8_t *at = r->payload + sizeof(f);
@@ -407,7 +265,7 @@ static int load_phase(struct comm_exact *exact, const struct result_record *r, u
 	return 0;
 }
 
-static int load_edges(struct comm_exact *exact, const struct result_record *r,
+static int load_edges(struct comm_exact *exact, const struct comm_exact_one *r,
 		      struct comm_exact_phase *phase)
 {
 	size_t n = r->bytes / sizeof(*exact->edge);
@@ -428,7 +286,7 @@ static int load_edges(struct comm_exact *exact, const struct result_record *r,
 }
 
 /* Of the edges that were loaded last. */
-static int load_ages(struct comm_exact *exact, const struct result_record *r)
+static int load_ages(struct comm_exact *exact, const struct comm_exact_one *r)
 {
 	size_t n = r->bytes / sizeof(*exact->ages), first = exact->n_edges - n;
 
@@ -446,7 +304,7 @@ static int load_ages(struct comm_exact *exact, const struct result_record *r)
 	return 0;
 }
 
-static int load_writes(struct comm_exact *exact, const struct result_record *r,
+static int load_writes(struct comm_exact *exact, const struct comm_exact_one *r,
 		       struct comm_exact_phase *phase)
 {
 	size_t n = r->bytes / sizeof(*exact->write);
@@ -465,7 +323,7 @@ static int load_writes(struct comm_exact *exact, const struct result_record *r,
 	return 0;
 }
 
-static int load_instructions(struct comm_exact *exact, const struct result_record *r,
+static int load_instructions(struct comm_exact *exact, const struct comm_exact_one *r,
 			     struct comm_exact_phase *phase)
 {
 	size_t n = r->bytes / sizeof(*exact->executed);
@@ -482,7 +340,7 @@ static int load_instructions(struct comm_exact *exact, const struct result_recor
 	return 0;
 }
 
-static int load_lengths(struct comm_exact *exact, const struct result_record *r,
+static int load_lengths(struct comm_exact *exact, const struct comm_exact_one *r,
 			struct comm_exact_phase *phase)
 {
 	size_t n = r->bytes / sizeof(*exact->length);
@@ -499,7 +357,7 @@ static int load_lengths(struct comm_exact *exact, const struct result_record *r,
 	return 0;
 }
 
-static int load(struct comm_exact *exact, const struct input *in)
+static int load(struct comm_exact *exact, const struct comm_exact_records *in)
 {
 	const struct comm_exact_run *run = &exact->run;
 	uint8_t *threads = exact->seen, *functions = threads + run->n_threads;
@@ -508,12 +366,12 @@ static int load(struct comm_exact *exact, const struct input *in)
 	struct comm_exact_file_calls calls;
 	struct comm_exact_file_end end;
 	const uint8_t *text;
-	size_t at = in->first_record, n_actors = 0, n_paths = 0;
+	size_t at = in->first, n_actors = 0, n_paths = 0;
 	uint32_t n_phases = 0;
-	struct result_record r;
+	struct comm_exact_one r;
 	int ret = 0;
 
-	while (!ret && next_record(in, &at, &r) > 0) {
+	while (!ret && comm_exact_next(in, &at, &r) > 0) {
 		switch (r.kind) {
 		case COMM_EXACT_COMMAND:
 			text = r.payload;
@@ -603,6 +461,27 @@ static int load(struct comm_exact *exact, const struct input *in)
 	return ret;
 }
 
+static int survey(struct comm_exact_records *in, char **err)
+{
+	size_t at;
+	int ret = comm_exact_survey(in, &at);
+
+	switch (ret) {
+	case 0:
+		return 0;
+	case -EMEDIUMTYPE:
+		return fail(err, ret, "not a result file of the exact source");
+	case -EPROTO:
+		return fail(err, ret, "made by a newer version (this reads format %u)",
+			    COMM_EXACT_VERSION);
+	case -ENODATA:
+		return fail(err, ret, "cut off: the program was killed, or has not ended yet");
+	default:
+		return at ? fail(err, ret, "corrupt: bad record before byte %zu", at)
+			  : fail(err, ret, "corrupt: bad header");
+	}
+}
+
 /* calloc() that gives a pointer also for 0 elements. */
 static void *array(size_t n, size_t bytes, int *ret)
 {
@@ -615,7 +494,7 @@ static void *array(size_t n, size_t bytes, int *ret)
 
 int comm_exact_parse(const void *data, size_t bytes, struct comm_exact **ret, char **err)
 {
-	struct input in = {.data = data, .bytes = bytes};
+	struct comm_exact_records in = {.data = data, .bytes = bytes};
 	struct comm_exact_header header;
 	struct comm_exact *exact;
 	int rc;
@@ -638,8 +517,8 @@ int comm_exact_parse(const void *data, size_t bytes, struct comm_exact **ret, ch
 					     .n_sites = in.count[COMM_EXACT_SITE],
 					     .n_objects = in.count[COMM_EXACT_OBJECT],
 					     .n_regions = in.count[COMM_EXACT_REGION],
-					     .n_paths = in.n_paths,
-					     .n_actors = in.n_actors,
+					     .n_paths = in.items[COMM_EXACT_PATHS],
+					     .n_actors = in.items[COMM_EXACT_ACTORS],
 					     .n_phases = in.count[COMM_EXACT_PHASE]};
 	exact->text = array(COMM_TEXT_GROWTH * in.text_bytes, 1, &rc);
 	exact->thread = array(exact->run.n_threads, sizeof(*exact->thread), &rc);
@@ -653,12 +532,12 @@ int comm_exact_parse(const void *data, size_t bytes, struct comm_exact **ret, ch
 	exact->code = array(exact->run.n_sites, sizeof(*exact->code), &rc);
 	exact->actor = array(exact->run.n_actors, sizeof(*exact->actor), &rc);
 	exact->phase = array(exact->run.n_phases, sizeof(*exact->phase), &rc);
-	exact->edge = array(in.n_edges, sizeof(*exact->edge), &rc);
+	exact->edge = array(in.items[COMM_EXACT_EDGES], sizeof(*exact->edge), &rc);
 	if (in.count[COMM_EXACT_AGES])
-		exact->ages = array(in.n_edges, sizeof(*exact->ages), &rc);
-	exact->write = array(in.n_writes, sizeof(*exact->write), &rc);
-	exact->executed = array(in.n_executed, sizeof(*exact->executed), &rc);
-	exact->length = array(in.n_lengths, sizeof(*exact->length), &rc);
+		exact->ages = array(in.items[COMM_EXACT_EDGES], sizeof(*exact->ages), &rc);
+	exact->write = array(in.items[COMM_EXACT_WRITES], sizeof(*exact->write), &rc);
+	exact->executed = array(in.items[COMM_EXACT_INSTRUCTIONS], sizeof(*exact->executed), &rc);
+	exact->length = array(in.items[COMM_EXACT_LENGTHS], sizeof(*exact->length), &rc);
 	exact->seen =
 		array((size_t)exact->run.n_threads + exact->run.n_functions + exact->run.n_sites +
 			      exact->run.n_objects + exact->run.n_regions,
