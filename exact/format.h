@@ -63,7 +63,11 @@ enum comm_exact_kind {
 	COMM_EXACT_ENTRY,
 	COMM_EXACT_UNCUT, /* a uint64_t: CLOCK_MONOTONIC from which on slices took too much memory: the last one takes the rest */
 	COMM_EXACT_LENGTHS, /* of the phase whose record came last; none at all: not counted */
+	COMM_EXACT_DATES, /* likewise; the rest of an edge's bytes was written in the phase in which it was read */
 };
+
+/* In place of a phase's index: it is not known. */
+#define COMM_EXACT_NO_PHASE UINT32_MAX
 
 /*
  * How long before the read an edge's bytes were written: less than the first of these, less than the
@@ -201,6 +205,13 @@ struct comm_exact_file_ages {
 	uint64_t bytes[COMM_EXACT_AGES_MAX];
 };
 
+/* Of the edges between two actors, what was written in an earlier phase. */
+struct comm_exact_file_date {
+	uint32_t src, dst, object;
+	uint32_t phase; /* index of its record, or COMM_EXACT_NO_PHASE */
+	uint64_t bytes;
+};
+
 /* What an actor wrote to an object, whoever read it. */
 struct comm_exact_file_write {
 	uint32_t actor, object;
@@ -245,6 +256,7 @@ _Static_assert(sizeof(struct comm_exact_file_actor) == 16, "file format");
 _Static_assert(sizeof(struct comm_exact_file_phase) == 40, "file format");
 _Static_assert(sizeof(struct comm_exact_file_edge) == 32, "file format");
 _Static_assert(sizeof(struct comm_exact_file_ages) == 24, "file format");
+_Static_assert(sizeof(struct comm_exact_file_date) == 24, "file format");
 _Static_assert(sizeof(struct comm_exact_file_write) == 16, "file format");
 _Static_assert(sizeof(struct comm_exact_file_instructions) == 16, "file format");
 _Static_assert(sizeof(struct comm_exact_file_length) == 16, "file format");

@@ -159,6 +159,8 @@ static void begin_run(void)
 	start_unix_ns = clock_ns(VKI_CLOCK_REALTIME);
 	start_clock_ns = *trace->clock_ns;
 	phase.index = 0;
+	comm_tool_dates_begin(&trace->dates, 0, start_clock_ns);
+	comm_tool_dates_forget(&trace->table);
 	phase.start_instruction = trace->instructions;
 	phase_name[0] = 0;
 }
@@ -338,6 +340,55 @@ static void put_lengths(void)
 	}
 }
 
+static UInt count_dates(void)
+{
+	UInt n = 0, n_dates = comm_array_count(&trace->dates.table.cells);
+
+	for (UInt i = 1; i < n_dates; i++) {
+		const struct comm_tool_cell *date = comm_table_at(&trace->dates.table, i);
+
+		n += date->bytes != date->told_bytes;
+	}
+	return n;
+}
+
+static void put_date(struct comm_tool_cell *date)
+{
+	const struct comm_tool_cell *of = comm_table_at(&trace->table, date->writer);
+	const uint64_t bytes = date->bytes;
+	struct comm_exact_file_date told = {.src = of->writer,
+					    .dst = comm_table_reader(of->reader),
+					    .object = of->object,
+					    .phase = date->reader,
+					    .bytes = bytes - date->told_bytes};
+
+	date->told_bytes = bytes;
+	put(&told, sizeof(told));
+}
+
+/* An empty record where there are none: that they were counted is known by it. */
+static void put_dates(void)
+{
+	UInt left = count_dates(), in_record = 0;
+	UInt n_dates = comm_array_count(&trace->dates.table.cells);
+
+	if (!left)
+		begin(COMM_EXACT_DATES, 0);
+	for (UInt i = 1; left && i < n_dates; i++) {
+		struct comm_tool_cell *date = comm_table_at(&trace->dates.table, i);
+
+		if (date->bytes == date->told_bytes)
+			continue;
+		if (!in_record) {
+			in_record = left < EDGES_PER_RECORD ? left : EDGES_PER_RECORD;
+			begin(COMM_EXACT_DATES, in_record * sizeof(struct comm_exact_file_date));
+		}
+		put_date(date);
+		in_record--;
+		left--;
+	}
+}
+
 void comm_output_phase(const HChar *next_name)
 {
 	UInt n = count_threads();
@@ -356,7 +407,9 @@ void comm_output_phase(const HChar *next_name)
 			put_cells(&all_cells[i]);
 		put_instructions();
 		put_lengths();
+		put_dates();
 		phase.index++;
+		comm_tool_dates_begin(&trace->dates, phase.index, *trace->clock_ns);
 	}
 	phase.start_ns = phase.end_ns;
 	phase.start_instruction = phase.end_instruction;

@@ -33,6 +33,9 @@ struct comm_tool_cell {
 	uint64_t age_bytes[COMM_EXACT_AGES_MAX]; /* of bytes, by how long ago they were written */
 	uint64_t told_bytes, told_first_bytes;	 /* of these, in earlier phases */
 	uint64_t told_age_bytes[COMM_EXACT_AGES_MAX];
+	/* Of dates.h: where bytes count that were written from date_ns on, for so long; at first nowhere. */
+	struct comm_tool_cell *date;
+	uint64_t date_ns, date_length_ns;
 };
 
 enum {

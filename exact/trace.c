@@ -10,6 +10,7 @@ void comm_trace_init(struct comm_trace *trace, uint32_t granule_bytes)
 	*trace = (struct comm_trace){0};
 	comm_shadow_init(&trace->shadow, granule_bytes);
 	comm_table_init(&trace->table);
+	comm_tool_dates_init(&trace->dates);
 	trace->pos = trace->slot;
 	trace->phase_end = UINT64_MAX;
 	trace->counting = true;
@@ -45,6 +46,7 @@ void comm_trace_add_thread(struct comm_trace *trace, uint32_t number)
 void comm_trace_forked(struct comm_trace *trace)
 {
 	comm_table_forked(&trace->table);
+	comm_tool_dates_forked(&trace->dates);
 	trace->has_forked = trace->thread < trace->n_threads;
 	if (trace->has_forked)
 		trace->forked = trace->threads[trace->thread];
@@ -112,7 +114,9 @@ struct view {
 	/* What was asked for last there; actor 0: nothing. */
 	uint32_t last_site, last_actor;
 	uint64_t accesses, instructions, phase_end;
-	uint64_t begun, since_ns; /* instructions and the clock, when the view was made */
+	uint64_t begun,
+		since_ns; /* instructions and the clock, when the view was made, or a phase began */
+	uint64_t slice_ns; /* what was written before is of an earlier slice */
 	uint64_t frame_ns, frame_before_ns;
 	uint64_t told; /* instructions up to there are the thread's already */
 };
@@ -149,6 +153,7 @@ static INLINE struct view view_of(const struct comm_trace *trace)
 			 .told = trace->instructions,
 			 .frame_ns = trace->frame_ns,
 			 .frame_before_ns = trace->frame_before_ns,
+			 .slice_ns = comm_tool_dates_since_ns(&trace->dates),
 			 .since_ns = __atomic_load_n(trace->clock_ns, __ATOMIC_RELAXED)};
 
 	take_actors(trace, &v);
@@ -170,13 +175,21 @@ static INLINE void count_instructions(struct view *v, uint32_t actor, uint32_t n
 		v->all_actors[actor].instructions += n;
 }
 
+/* The view goes on from there, and from what others have told meanwhile. */
+static INLINE void tell_clock(struct comm_trace *trace, struct view *v)
+{
+	trace->instructions = v->instructions;
+	comm_trace_waited(trace, v->instructions - v->begun);
+	v->begun = v->instructions;
+	v->since_ns = __atomic_load_n(trace->clock_ns, __ATOMIC_RELAXED);
+}
+
 /* The view is not used any more. */
 static INLINE void end_view(struct comm_trace *trace, struct view *v)
 {
 	tell_thread(trace, v);
 	trace->accesses += v->accesses;
-	trace->instructions = v->instructions;
-	comm_trace_waited(trace, v->instructions - v->begun);
+	tell_clock(trace, v);
 }
 
 static INLINE uint64_t now_of(const struct view *v)
@@ -196,6 +209,14 @@ static RARE struct comm_tool_cell *other_cell(struct comm_trace *trace,
 	access->pair = pair;
 	access->object = object;
 	return access->cell = comm_table_cell(&trace->table, (uint32_t)pair, pair >> 32, object);
+}
+
+static RARE void count_date(struct comm_trace *trace, struct comm_tool_cell *cell,
+			    uint64_t written_ns, uint64_t bytes)
+{
+	comm_tool_dates_count(&trace->dates, cell,
+			      (uint32_t)(cell - comm_table_at(&trace->table, 0)), written_ns,
+			      bytes);
 }
 
 static RARE uint8_t *new_chunk(struct comm_trace *trace, uint64_t addr)
@@ -398,6 +419,16 @@ static INLINE void count_age(struct comm_tool_cell *cell, uint64_t age_ns, uint6
 		cell->age_bytes[i] += bytes;
 }
 
+/* Of an earlier slice, mostly that of the read before. */
+static INLINE void count_earlier(struct comm_trace *trace, struct comm_tool_cell *cell,
+				 uint64_t written_ns, uint64_t bytes)
+{
+	if (LIKELY(written_ns - cell->date_ns < cell->date_length_ns))
+		cell->date->bytes += bytes;
+	else
+		count_date(trace, cell, written_ns, bytes);
+}
+
 /* Of a frame, from what was written when. */
 static INLINE uint32_t back_of(const struct view *v, uint64_t written_ns)
 {
@@ -416,8 +447,11 @@ static INLINE void count_read(struct comm_trace *trace, const struct view *v,
 					      (uint32_t)value | (uint64_t)(reader | back) << 32);
 
 	cell->bytes += bytes;
-	if (LIKELY((uint32_t)value))
+	if (LIKELY((uint32_t)value)) {
 		count_age(cell, now_of(v) - written_ns, bytes);
+		if (UNLIKELY(written_ns < v->slice_ns))
+			count_earlier(trace, cell, written_ns, bytes);
+	}
 	if (!(value & v->bit)) {
 		cell->first_bytes += bytes;
 		if (LIKELY(v->bit != COMM_SHADOW_OTHERS))
@@ -482,6 +516,15 @@ static INLINE void touch(struct comm_trace *trace, const struct view *v,
 		*word = actor;
 		*time_of(v, word) = now_of(v);
 	}
+}
+
+static INLINE void end_phase(struct comm_trace *trace, struct view *v)
+{
+	tell_clock(trace, v);
+	tell_thread(trace, v);
+	trace->end_phase();
+	v->phase_end = trace->phase_end;
+	v->slice_ns = comm_tool_dates_since_ns(&trace->dates);
 }
 
 /* How many instructions of a segment were counted before that access: up to a mark that changed whether any are. */
@@ -561,10 +604,7 @@ static INLINE uint32_t work_off(struct comm_trace *trace, struct view *v,
 	v->accesses += to - from;
 	count_instructions(v, actor, segment->n_instructions - counted);
 	if (UNLIKELY(v->instructions >= v->phase_end)) {
-		trace->instructions = v->instructions;
-		tell_thread(trace, v);
-		trace->end_phase();
-		v->phase_end = trace->phase_end;
+		end_phase(trace, v);
 	}
 	return 0;
 }

@@ -16,6 +16,7 @@
 #ifndef COMM_EXACT_TRACE_H
 #define COMM_EXACT_TRACE_H
 
+#include "dates.h"
 #include "marks.h"
 #include "shadow.h"
 #include "table.h"
@@ -102,8 +103,9 @@ struct comm_trace {
 	uint64_t slot[COMM_TRACE_SLOTS]; /* and here */
 	struct comm_shadow shadow;
 	struct comm_table table;
-	bool counting;	/* between a start and a stop marker, or as a mark says */
-	bool by_object; /* tell objects apart */
+	struct comm_tool_dates dates; /* of the table's cells */
+	bool counting;		      /* between a start and a stop marker, or as a mark says */
+	bool by_object;		      /* tell objects apart */
 	uint32_t thread;
 	uint64_t reader_bit;
 	struct comm_trace_thread *threads; /* by number; this process's own have actors */

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "../exact/array.c"
+#include "../exact/dates.c"
 #include "../exact/marks.c"
 #include "../exact/memory.h"
 #include "../exact/shadow.c"
@@ -131,6 +132,7 @@ static inline void deinit(struct comm_trace *trace)
 	}
 	free(trace->threads);
 	comm_table_deinit(&trace->table);
+	comm_tool_dates_deinit(&trace->dates);
 	comm_shadow_deinit(&trace->shadow);
 	free(trace);
 }

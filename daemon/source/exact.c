@@ -41,6 +41,7 @@ struct exact {
 	struct comm_exact *result;
 	struct comm_function *functions; /* those of the result, with demangled names */
 	struct comm_exact_names *names;	 /* of a result that has addresses; else NULL */
+	uint64_t *middle_ns;		 /* of each phase, as it is stored */
 	char program[PATH_MAX];
 	bool native; /* the command counts by itself, without Valgrind */
 	char directory[PATH_MAX], out[PATH_MAX];
@@ -382,6 +383,7 @@ static int store_phase(struct exact *exact, uint32_t index)
 		.n_counters = COMM_EXACT_COUNTERS,
 	};
 	const struct comm_census *census;
+	const struct comm_dates *dates;
 	struct comm_count *count = NULL;
 	struct phase phase = {0};
 	int err;
@@ -407,7 +409,12 @@ static int store_phase(struct exact *exact, uint32_t index)
 		count[info.n_counts++] = count_frames(exact);
 	info.count = count;
 	if (!err)
+		err = comm_exact_slice_dates(exact->result, index, exact->middle_ns, &dates);
+	if (!err) {
+		info.date = dates->date;
+		info.n_dates = run->n_phases > 1 ? dates->n : 0;
 		err = comm_exact_slice_census(exact->result, index, &census);
+	}
 	if (!err) {
 		info.census = census->cell;
 		info.n_census = census->n;
@@ -443,6 +450,22 @@ static void write_notes(struct exact *exact)
 	note_function(exact);
 }
 
+/* By which edges are dated; of a run that is one slice nothing would be told. */
+static int find_middles(struct exact *exact)
+{
+	const struct comm_exact_run *run = comm_exact_run(exact->result);
+
+	exact->middle_ns = calloc(run->n_phases + 1, sizeof(*exact->middle_ns));
+	if (!exact->middle_ns)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < run->n_phases; i++) {
+		const struct span span = span_of(exact, i);
+
+		exact->middle_ns[i] = span.start_ns + (span.end_ns - span.start_ns) / 2;
+	}
+	return 0;
+}
+
 static int store_run(struct exact *exact, const char *how, uint64_t *ret_end_ns)
 {
 	const struct comm_exact_run *run = comm_exact_run(exact->result);
@@ -458,6 +481,8 @@ static int store_run(struct exact *exact, const char *how, uint64_t *ret_end_ns)
 	err = read_names(exact);
 	if (!err)
 		err = find_names(exact);
+	if (!err)
+		err = find_middles(exact);
 	if (err)
 		return err;
 	err = comm_store_begin_run(
@@ -574,6 +599,7 @@ static int import(struct exact *exact, const char *how)
 static void deinit(struct exact *exact)
 {
 	free_names(exact);
+	free(exact->middle_ns);
 	comm_exact_close(exact->result);
 	comm_exact_names_destroy(exact->names);
 	remove_directory(exact);

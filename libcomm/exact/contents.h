@@ -28,9 +28,12 @@ struct comm_exact {
 	struct comm_exact_file_write *write;
 	struct comm_exact_file_instructions *executed;
 	struct comm_exact_file_length *length;
-	size_t n_edges, n_writes, n_executed, n_lengths;
+	struct comm_exact_file_date *date;
+	size_t n_edges, n_writes, n_executed, n_lengths, n_dates;
+	bool has_dates;						/* they were counted */
 	struct comm_unwritten_ends unwritten, written, lengths; /* of the slice asked for last */
 	struct comm_census census;				/* likewise */
+	struct comm_dates dates;				/* likewise */
 	uint8_t *seen;						/* one flag per dictionary entry */
 };
 

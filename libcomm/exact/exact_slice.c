@@ -108,6 +108,56 @@ int comm_exact_slice(struct comm_exact *exact, uint32_t index, comm_edge_fn *emi
 	return 0;
 }
 
+/* Of what is between two actors, as slices name them. */
+static int add_date(struct comm_exact *exact, const uint32_t actor[2], uint32_t object,
+		    uint64_t at_ns, double bytes)
+{
+	const struct comm_exact_actor *src = &exact->actor[actor[0]];
+	const struct comm_exact_actor *dst = &exact->actor[actor[1]];
+
+	return comm_dates_add(&exact->dates, &(struct comm_dated){
+						     .at_ns = at_ns,
+						     .src_thread = src->thread + 1,
+						     .src_site = named(exact->site_name, src->site),
+						     .dst_thread = dst->thread + 1,
+						     .dst_site = named(exact->site_name, dst->site),
+						     .object = named(exact->object_name, object),
+						     .bytes = bytes,
+					     });
+}
+
+/* What is of an earlier phase is not of this one. */
+int comm_exact_slice_dates(struct comm_exact *exact, uint32_t index, const uint64_t *at_ns,
+			   const struct comm_dates **ret)
+{
+	const struct comm_exact_phase *phase = comm_exact_phase_at(exact, index);
+	int err = 0;
+
+	if (!phase)
+		return -ENOENT;
+	comm_dates_clear(&exact->dates);
+	for (size_t i = 0; exact->has_dates && i < phase->n_edges && !err; i++) {
+		const struct comm_exact_file_edge *f = &phase->edge[i];
+
+		if (f->src)
+			err = add_date(exact, (const uint32_t[]){f->src, f->dst}, f->object,
+				       at_ns[index], (double)f->bytes);
+	}
+	for (size_t i = 0; i < phase->n_dates && !err; i++) {
+		const struct comm_exact_file_date *f = &phase->date[i];
+		const uint32_t actor[] = {f->src, f->dst};
+
+		err = add_date(exact, actor, f->object, at_ns[index], -(double)f->bytes);
+		if (!err && f->phase != COMM_EXACT_NO_PHASE)
+			err = add_date(exact, actor, f->object, at_ns[f->phase], (double)f->bytes);
+	}
+	if (err)
+		return err;
+	comm_dates_sort(&exact->dates);
+	*ret = &exact->dates;
+	return 0;
+}
+
 int comm_exact_slice_writes(struct comm_exact *exact, uint32_t index, struct comm_written *ret)
 {
 	const struct comm_exact_phase *phase = comm_exact_phase_at(exact, index);

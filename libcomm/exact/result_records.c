@@ -53,6 +53,7 @@ static const struct {
 	[COMM_EXACT_WRITES] = {sizeof(struct comm_exact_file_write), true},
 	[COMM_EXACT_INSTRUCTIONS] = {sizeof(struct comm_exact_file_instructions), true},
 	[COMM_EXACT_LENGTHS] = {sizeof(struct comm_exact_file_length), true},
+	[COMM_EXACT_DATES] = {sizeof(struct comm_exact_file_date), true},
 };
 
 static int survey_list(struct comm_exact_records *in, const struct comm_exact_one *r)

@@ -261,7 +261,8 @@ static int load_phase(struct comm_exact *exact, const struct comm_exact_one *r, 
 					  .ages = exact->ages ? exact->ages + exact->n_edges : NULL,
 					  .write = exact->write + exact->n_writes,
 					  .executed = exact->executed + exact->n_executed,
-					  .length = exact->length + exact->n_lengths};
+					  .length = exact->length + exact->n_lengths,
+					  .date = exact->date + exact->n_dates};
 	return 0;
 }
 
@@ -357,6 +358,26 @@ static int load_lengths(struct comm_exact *exact, const struct comm_exact_one *r
 	return 0;
 }
 
+/* Of a phase that came before. */
+static int load_dates(struct comm_exact *exact, const struct comm_exact_one *r, uint32_t index)
+{
+	size_t n = r->bytes / sizeof(*exact->date);
+	struct comm_exact_file_date *date = exact->date + exact->n_dates;
+
+	exact->has_dates = true;
+	if (!n)
+		return 0;
+	memcpy(date, r->payload, r->bytes);
+	for (size_t i = 0; i < n; i++)
+		if (!date[i].src || date[i].src >= exact->run.n_actors || !date[i].dst ||
+		    date[i].dst >= exact->run.n_actors || date[i].object >= exact->run.n_objects ||
+		    (date[i].phase >= index && date[i].phase != COMM_EXACT_NO_PHASE))
+			return -EBADMSG;
+	exact->n_dates += n;
+	exact->phase[index].n_dates += n;
+	return 0;
+}
+
 static int load(struct comm_exact *exact, const struct comm_exact_records *in)
 {
 	const struct comm_exact_run *run = &exact->run;
@@ -448,6 +469,9 @@ static int load(struct comm_exact *exact, const struct comm_exact_records *in)
 		case COMM_EXACT_LENGTHS:
 			ret = load_lengths(exact, &r, &exact->phase[n_phases - 1]);
 			break;
+		case COMM_EXACT_DATES:
+			ret = load_dates(exact, &r, n_phases - 1);
+			break;
 		case COMM_EXACT_END:
 			memcpy(&end, r.payload, sizeof(end));
 			exact->run.accesses = end.accesses;
@@ -538,6 +562,7 @@ int comm_exact_parse(const void *data, size_t bytes, struct comm_exact **ret, ch
 	exact->write = array(in.items[COMM_EXACT_WRITES], sizeof(*exact->write), &rc);
 	exact->executed = array(in.items[COMM_EXACT_INSTRUCTIONS], sizeof(*exact->executed), &rc);
 	exact->length = array(in.items[COMM_EXACT_LENGTHS], sizeof(*exact->length), &rc);
+	exact->date = array(in.items[COMM_EXACT_DATES], sizeof(*exact->date), &rc);
 	exact->seen =
 		array((size_t)exact->run.n_threads + exact->run.n_functions + exact->run.n_sites +
 			      exact->run.n_objects + exact->run.n_regions,
@@ -629,6 +654,8 @@ void comm_exact_close(struct comm_exact *exact)
 	free(exact->write);
 	free(exact->executed);
 	free(exact->length);
+	free(exact->date);
+	comm_dates_deinit(&exact->dates);
 	free(exact->path);
 	free(exact->seen);
 	free(exact);

@@ -16,6 +16,7 @@
 
 #include "census.h"
 #include "count.h"
+#include "dated.h"
 #include "edge.h"
 #include "format.h"
 #include "naming.h"
@@ -71,6 +72,8 @@ struct comm_exact_phase {
 	size_t n_executed;
 	const struct comm_exact_file_length *length; /* n_lengths 0: nobody counted them */
 	size_t n_lengths;
+	const struct comm_exact_file_date *date;
+	size_t n_dates;
 };
 
 /* Counters that slices have, by the indexes that counts and lengths name them by. */
@@ -135,6 +138,12 @@ int comm_exact_slice_instructions(const struct comm_exact *exact, uint32_t phase
  */
 int comm_exact_slice_census(struct comm_exact *exact, uint32_t phase,
 			    const struct comm_census **ret);
+/*
+ * When the bytes of a phase's edges were written: the time of each phase is at_ns of its index, the middle of the slice that it
+ * is stored as.  Sorted; empty where that was not counted.  Valid until the next call.  -ENOENT: no such phase; -ENOMEM.
+ */
+int comm_exact_slice_dates(struct comm_exact *exact, uint32_t phase, const uint64_t *at_ns,
+			   const struct comm_dates **ret);
 /* What was written in a phase; valid until the next call.  -ENOENT: no such phase; -ENOMEM. */
 int comm_exact_slice_writes(struct comm_exact *exact, uint32_t phase, struct comm_written *ret);
 /*

@@ -63,6 +63,8 @@ struct spoil {
 	uint32_t n_ages;		    /* of the second edges */
 	uint64_t next_ns, next_instruction; /* when a second phase begins; 0 ns: there is none */
 	int no_end, after_end, maps, no_lengths;
+	/* In a second phase there is an edge, and of this: */
+	struct comm_exact_file_date date;
 };
 
 static const struct spoil good = {.actor_site = 1,
@@ -121,6 +123,7 @@ static void make(struct file *f, const struct spoil *s)
 		{1, 0, 500}, {0, 0, 70}, {s->executing, 0, 30}};
 	struct comm_exact_file_length lengths[3] = {
 		{1, 0, 60}, {3, 0, 400}, {s->long_actor, 0, 30}};
+	const struct comm_exact_file_date dates[2] = {s->date, {1, 2, 1, COMM_EXACT_NO_PHASE, 7}};
 	const struct comm_exact_file_path paths[4] = {
 		{0, 0}, {0, 0}, {1, 1}, {s->path_parent, s->path_function}};
 	const struct comm_exact_file_called called = {s->called_site, s->called_path};
@@ -147,6 +150,10 @@ static void make(struct file *f, const struct spoil *s)
 		put_record(f, COMM_EXACT_LENGTHS, lengths, sizeof(lengths), "");
 	if (s->next_ns)
 		put_record(f, COMM_EXACT_PHASE, &next, sizeof(next), "");
+	if (s->date.bytes) {
+		put_record(f, COMM_EXACT_EDGES, edges, sizeof(edges[0]), "");
+		put_record(f, COMM_EXACT_DATES, dates, sizeof(dates), "");
+	}
 	put_record(f, COMM_EXACT_CALLED, &called, sizeof(called), "");
 	put_record(f, COMM_EXACT_PATHS, paths, 3 * sizeof(*paths), "");
 	put_record(f, COMM_EXACT_PATHS, paths + 3, sizeof(*paths), "");
@@ -529,13 +536,80 @@ static void test_open(void **state)
 	unlink(path);
 }
 
+static struct spoil dated(void)
+{
+	struct spoil s = good;
+
+	s.next_ns = 8;
+	s.next_instruction = 40;
+	s.edges = 5;
+	s.date = (struct comm_exact_file_date){1, 2, 1, 0, 60};
+	return s;
+}
+
+/* What is of an earlier phase, or of none that is known, is not of the phase in which it was read. */
+static void test_dates(void **state)
+{
+	const uint64_t at_ns[] = {500, 900};
+	const struct comm_dates *dates;
+	struct comm_exact *exact;
+	struct spoil s = dated();
+	struct file f;
+	char *err;
+
+	(void)state;
+	make(&f, &s);
+	assert_int_equal(comm_exact_parse(f.data, f.bytes, &exact, &err), 0);
+	assert_int_equal(comm_exact_slice_dates(exact, 0, at_ns, &dates), 0);
+	/* Of two edges one each: that of the phase. */
+	assert_int_equal(dates->n, 2);
+	assert_true(dates->date[0].at_ns == 500 && dates->date[0].bytes == 120);
+	assert_int_equal(comm_exact_slice_dates(exact, 1, at_ns, &dates), 0);
+	assert_int_equal(dates->n, 2);
+	assert_true(dates->date[0].at_ns == 500 && dates->date[0].bytes == 60);
+	assert_true(dates->date[1].at_ns == 900 && dates->date[1].bytes == 100 - 60 - 7);
+	assert_int_equal(dates->date[1].src_thread, 1);
+	assert_int_equal(dates->date[1].dst_thread, 2);
+	assert_int_equal(comm_exact_slice_dates(exact, 2, at_ns, &dates), -ENOENT);
+	comm_exact_close(exact);
+	/* Where nobody counted them there are none. */
+	make(&f, &good);
+	assert_int_equal(comm_exact_parse(f.data, f.bytes, &exact, &err), 0);
+	assert_int_equal(comm_exact_slice_dates(exact, 0, at_ns, &dates), 0);
+	assert_int_equal(dates->n, 0);
+	comm_exact_close(exact);
+}
+
+static void test_bad_dates(void **state)
+{
+	struct spoil s = dated();
+
+	(void)state;
+	s.date.phase = 1;
+	assert_int_equal(parse_spoilt(&s), -EBADMSG);
+	s = dated();
+	s.date.src = 0;
+	assert_int_equal(parse_spoilt(&s), -EBADMSG);
+	s.date.src = 4;
+	assert_int_equal(parse_spoilt(&s), -EBADMSG);
+	s = dated();
+	s.date.dst = 4;
+	assert_int_equal(parse_spoilt(&s), -EBADMSG);
+	s = dated();
+	s.date.object = 2;
+	assert_int_equal(parse_spoilt(&s), -EBADMSG);
+	s = dated();
+	assert_int_equal(parse_spoilt(&s), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good),	cmocka_unit_test(test_rename),
-		cmocka_unit_test(test_bad_ids), cmocka_unit_test(test_cut_off),
-		cmocka_unit_test(test_foreign), cmocka_unit_test(test_flipped),
-		cmocka_unit_test(test_open),	cmocka_unit_test(test_accesses),
+		cmocka_unit_test(test_good),	  cmocka_unit_test(test_dates),
+		cmocka_unit_test(test_bad_dates), cmocka_unit_test(test_rename),
+		cmocka_unit_test(test_bad_ids),	  cmocka_unit_test(test_cut_off),
+		cmocka_unit_test(test_foreign),	  cmocka_unit_test(test_flipped),
+		cmocka_unit_test(test_open),	  cmocka_unit_test(test_accesses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
