@@ -202,15 +202,20 @@ static bool unroll(struct options *options, char by[GRAPH_BY])
 {
 	struct comm_query *query = &options->common.query;
 
-	if (options->phases || options->frames || query->objects ||
+	if ((options->phases && !options->phase_ns) || options->frames || query->objects ||
 	    (options->drawing->draw != ctl_draw_dot && options->drawing->draw != ctl_draw_svg &&
 	     options->drawing->draw != ctl_draw_json)) {
-		fputs("commctl: graph --acyclic is drawn as dot, svg or json, without --phases, "
-		      "--frames and --objects\n",
+		fputs("commctl: graph --acyclic is drawn as dot, svg or json, without "
+		      "--frames, --objects, and phases that are found anyway\n",
 		      stderr);
 		exit(CTL_USAGE);
 	}
-	snprintf(by, GRAPH_BY, "%s,phase", query->by ? query->by : "thread");
+	snprintf(by, GRAPH_BY, "%s,%s", query->by ? query->by : "thread",
+		 options->phases ? "time" : "phase");
+	query->piece_ns = (uint64_t)options->phase_ns;
+	/* Its nodes are cut, and not the run. */
+	options->phases = false;
+	options->phase_ns = 0;
 	query->by = by;
 	query->across |= !query->self;
 	return true;

@@ -218,6 +218,10 @@ struct comm_query {
 	 * soon the rest changes, for comm_report_census_at().
 	 */
 	uint64_t census;
+	/*
+	 * By "time": how long a piece is, of which there are 64 at most, else -EINVAL; 0: there are 16, equally long.
+	 */
+	uint64_t piece_ns;
 };
 
 #ifdef __cplusplus

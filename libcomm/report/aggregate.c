@@ -66,11 +66,11 @@ int comm_aggregate_init(struct comm_aggregate *aggregate, const struct comm_quer
 	}
 	aggregate->report->by = &ops->grouping;
 	aggregate->across = query->across || ((ends ? ends : ops)->grouping.across && !query->self);
-	code = comm_grouping_open(&aggregate->own, ops, by, reader, &whole->run, &whole->texts,
-				  err);
+	code = comm_grouping_open(&aggregate->own, ops, by, query->piece_ns, reader, &whole->run,
+				  &whole->texts, err);
 	if (!code && ends)
-		code = comm_grouping_open(&aggregate->ends, ends, by, reader, &whole->run,
-					  &whole->texts, err);
+		code = comm_grouping_open(&aggregate->ends, ends, by, query->piece_ns, reader,
+					  &whole->run, &whole->texts, err);
 	if (!code && query->fresh && comm_aggregate_by_time(aggregate))
 		code = comm_reader_fail(err, -EINVAL,
 					"windows do not tell when what was read had been written");

@@ -458,12 +458,12 @@ static int load(struct loading *loading, const struct comm_slices *slices, char 
 	if (code)
 		return comm_reader_fail_db(loading->reader, err, code);
 	for (int i = 0; i < BY_TYPE && !code; i++)
-		code = comm_grouping_open(&loading->by[i], ops[i], NULL, loading->reader,
+		code = comm_grouping_open(&loading->by[i], ops[i], NULL, 0, loading->reader,
 					  &whole->run, &whole->texts, err);
 	if (code)
 		return code;
-	code = comm_grouping_open(&loading->by[BY_TYPE], &comm_grouping_type, NULL, loading->reader,
-				  &whole->run, &whole->texts, NULL);
+	code = comm_grouping_open(&loading->by[BY_TYPE], &comm_grouping_type, NULL, 0,
+				  loading->reader, &whole->run, &whole->texts, NULL);
 	/* Of a run without types fields have no names. */
 	if (code && code != -ENODATA)
 		return comm_reader_fail_db(loading->reader, err, code);

@@ -31,13 +31,14 @@ const struct comm_grouping_ops *comm_grouping_find(const char *name)
 }
 
 int comm_grouping_open(struct comm_grouping_use *use, const struct comm_grouping_ops *ops,
-		       const char *by, struct comm_reader *reader, const struct comm_run *run,
-		       struct comm_texts *texts, char **err)
+		       const char *by, uint64_t piece_ns, struct comm_reader *reader,
+		       const struct comm_run *run, struct comm_texts *texts, char **err)
 {
 	int code = 0;
 
 	*use = (struct comm_grouping_use){.ops = ops,
 					  .by = by,
+					  .piece_ns = piece_ns,
 					  .reader = reader,
 					  .run = run,
 					  .texts = texts,

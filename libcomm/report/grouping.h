@@ -35,7 +35,7 @@ struct comm_share {
 	double weight;
 };
 
-enum { COMM_SHARES_OWN = 20 };
+enum { COMM_SHARES_OWN = 68 };
 
 /*
  * All nodes that an end belongs to: weights are positive and their sum is 1, so
@@ -59,7 +59,8 @@ struct comm_grouping_ops;
 /* The use of a grouping for one report. */
 struct comm_grouping_use {
 	const struct comm_grouping_ops *ops;
-	const char *by; /* as asked for; valid in open() alone */
+	const char *by;	   /* as asked for; valid in open() alone */
+	uint64_t piece_ns; /* likewise, as of comm_query */
 	struct comm_reader *reader;
 	const struct comm_run *run;
 	struct comm_texts *texts; /* the report's */
@@ -153,8 +154,8 @@ const struct comm_grouping_ops *comm_grouping_find(const char *name);
 
 /* by: as comm_grouping_find() was asked for ops.  On failure use is closed, and *err set. */
 int comm_grouping_open(struct comm_grouping_use *use, const struct comm_grouping_ops *ops,
-		       const char *by, struct comm_reader *reader, const struct comm_run *run,
-		       struct comm_texts *texts, char **err);
+		       const char *by, uint64_t piece_ns, struct comm_reader *reader,
+		       const struct comm_run *run, struct comm_texts *texts, char **err);
 /* A zeroed use is a closed one. */
 void comm_grouping_close(struct comm_grouping_use *use);
 /*

@@ -128,7 +128,7 @@ static double *roots(const struct columns *columns)
 
 static int find(const struct columns *columns, struct comm_periods *ret)
 {
-	size_t first[COMM_PERIODS_MAX], n = columns->n, pairs = columns->pairs.n, n_cuts;
+	size_t first[COMM_PERIODS_USUAL], n = columns->n, pairs = columns->pairs.n, n_cuts;
 	double *root = roots(columns), *distance = calloc(n * n + 1, sizeof(*distance));
 
 	if (!root || !distance) {
@@ -148,7 +148,7 @@ static int find(const struct columns *columns, struct comm_periods *ret)
 			distance[i * n + j] = distance[j * n + i] = sqrt(sum);
 		}
 	}
-	n_cuts = comm_change_points(distance, n, COMM_PERIODS_FALSE_ALARM, COMM_PERIODS_MAX - 1,
+	n_cuts = comm_change_points(distance, n, COMM_PERIODS_FALSE_ALARM, COMM_PERIODS_USUAL - 1,
 				    first);
 	for (size_t i = 0; i < n_cuts; i++)
 		ret->start_ns[ret->n++] = columns->start_ns[first[i]];
@@ -176,13 +176,18 @@ int comm_periods_find(struct comm_reader *reader, const struct comm_run *run,
 	return code;
 }
 
-void comm_periods_equal(const struct comm_run *run, struct comm_periods *ret)
+bool comm_periods_equal(const struct comm_run *run, uint64_t piece_ns, struct comm_periods *ret)
 {
-	uint64_t length_ns = (run->end_ns - run->start_ns) / COMM_PERIODS_MAX + 1;
+	uint64_t left_ns = run->end_ns - run->start_ns;
 
+	if (!piece_ns)
+		piece_ns = left_ns / COMM_PERIODS_USUAL + 1;
 	*ret = (struct comm_periods){.end_ns = run->end_ns};
-	for (uint64_t at_ns = run->start_ns; at_ns < run->end_ns || !ret->n; at_ns += length_ns)
+	if (left_ns / piece_ns >= COMM_PERIODS_MAX && left_ns > COMM_PERIODS_MAX * piece_ns)
+		return false;
+	for (uint64_t at_ns = run->start_ns; at_ns < run->end_ns || !ret->n; at_ns += piece_ns)
 		ret->start_ns[ret->n++] = at_ns;
+	return true;
 }
 
 /* The least of 1, 2, 5, 10, 20 ... that gives no more pieces than there may be. */
@@ -194,7 +199,7 @@ static uint64_t round_frames(uint64_t frames)
 	for (size_t i = 0;; i++) {
 		uint64_t each = steps[i % 3] * tens;
 
-		if ((frames + each - 1) / each <= COMM_PERIODS_MAX)
+		if ((frames + each - 1) / each <= COMM_PERIODS_USUAL)
 			return each;
 		if (i % 3 == 2)
 			tens *= 10;
@@ -213,7 +218,7 @@ static void cut_frames(const struct comm_slices *slices, const uint64_t *began,
 		if (!slice->taken)
 			continue;
 		/* The next piece's first frame begins when so many have begun before it. */
-		while (ret->n < COMM_PERIODS_MAX &&
+		while (ret->n < COMM_PERIODS_USUAL &&
 		       (next = (double)ret->n * (double)ret->each_frames) < after && next >= before)
 			ret->start_ns[ret->n++] =
 				slice->start_ns +

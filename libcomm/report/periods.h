@@ -11,7 +11,10 @@
 #include "reader.h"
 #include "slices.h"
 
-enum { COMM_PERIODS_MAX = 16 };
+enum {
+	COMM_PERIODS_MAX = 64,
+	COMM_PERIODS_USUAL = 16, /* at most, where nobody says how long they are */
+};
 
 /* How often a run that is steady is said to have more than one phase. */
 #define COMM_PERIODS_FALSE_ALARM 0.01
@@ -34,7 +37,8 @@ int comm_periods_slices(sqlite3 *db, int64_t run, uint64_t from_ns, uint64_t to_
 
 int comm_periods_find(struct comm_reader *reader, const struct comm_run *run,
 		      struct comm_periods *ret);
-void comm_periods_equal(const struct comm_run *run, struct comm_periods *ret);
+/* Each of piece_ns; 0: as many as usual.  False: there would be too many. */
+bool comm_periods_equal(const struct comm_run *run, uint64_t piece_ns, struct comm_periods *ret);
 
 /*
  * Frames as frame_counts.h has them.  Where in its slice one began is not stored: as if all were

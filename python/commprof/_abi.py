@@ -118,6 +118,7 @@ class comm_query(Structure):
         ("unwritten", c_uint64),
         ("fresh", c_uint64),
         ("census", c_uint64),
+        ("piece_ns", c_uint64),
     ]
 
 

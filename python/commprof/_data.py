@@ -403,6 +403,7 @@ def query(
     unwritten: int = 0,
     fresh: int = 0,
     census: int = 0,
+    piece_ns: int = 0,
 ) -> dict[str, Any]:
     """The members of struct comm_query, which it names and types."""
     return locals()

@@ -116,7 +116,7 @@ refused() {
 check "S: P9, types" grep -q 'long unsigned int' <("$commctl" report --by-type --store "$dir/s.db")
 for s in s v; do
   check "${s^}: P3, no callers unless they are asked for" refused $s 'knows no callers' P3
-  check "${s^}: P7, no time of writing" asked P7 $s '[.nodes[].name] | index("(when not known)") != null' --self
+  check "${s^}: P7, no time of writing without slices" asked P7 $s '[.nodes[].name] | index("(when not known)") != null' --self
 done
 check "S: P12, no instructions" refused s 'has no counts' P12
 # Forty million of them are those of a loop.
@@ -169,6 +169,15 @@ phases() {
   ctl C2 exact slices --as json --by-function --object IN >"$dir/report" && jq -e '[.panels[] | [.edges[].bytes]] == [[], [8800], [9600], [10400 + 11200]] or error("\(.panels | map([.range.from_ns, .edges[].bytes]))")' "$dir/report"
 }
 check "V: C2, a graph for each" phases
+# What is read in a phase is what was loaded in the one before.
+check "V: P7, writers and readers by time" asked P7 slices '(.nodes | map({(.id): (.from_ns / 1e6 | floor)}) | add) as $at |
+  [.edges[] | [$at[.from], $at[.to], .bytes]] == [[32, 37, 11200], [22, 32, 10400], [12, 22, 9600], [2, 12, 8800]]' --self --object IN
+acyclic() {
+  ctl C3 exact slices --as json --by-function --object IN >"$dir/report" && jq -e '.graphs[0] | (.nodes | map({(.id): "\(.name) \(.at_ns / 1e7 | floor)"}) | add) as $at |
+    [.edges[] | [$at[.from], $at[.to], .bytes]] == [["load 3", "add_up 4", 11200], ["load 2", "add_up 4", 10400], ["load 1", "add_up 3", 9600], ["load 0", "add_up 2", 8800]] or
+    error("\(.edges)")' "$dir/report"
+}
+check "V: C3, an acyclic graph" acyclic
 # S cuts by time, so that which read is in which slice is luck, but none is lost; slices.sh has the rest.
 run slices-s capable-s "${sliced[@]}"
 result $? "S: C2, slices"

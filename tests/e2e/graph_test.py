@@ -255,6 +255,11 @@ def acyclic():
     text = graph("turn.db", "--acyclic", "--min-share", "0", "--top", "0")
     assert sorted(re.findall(r'^ +"p0\.([^"]+)" \[shape=hexagon', text, re.M)) == sorted(at)
     assert sorted(re.findall(r'^ +"p0\.([^"]+)" -> "p0\.([^"]+)" \[label', text, re.M)) == sorted((e["from"], e["to"]) for e in it["edges"])
+    # Phases of a given length.
+    it = json.loads(graph("turn.db", "--acyclic", "--phases=20s", "--as", "json", "--top", "0", "--min-share", "0"))["graphs"][0]
+    assert math.isclose(sum(e["bytes"] for e in it["edges"]), whole["range"]["total_bytes"], rel_tol=1e-9)
+    assert {n.get("at_ns", -1) // 10**9 for n in it["nodes"]} == {-1, 0, 20, 40, 60}, it["nodes"]
+    assert "more than 64 pieces" in graph("turn.db", "--acyclic", "--phases=0.5s", code=1)
     # Nothing is known of when: each edge begins before all moments.
     it = json.loads(graph("redis.db", "--acyclic", "--as", "json"))["graphs"][0]
     assert all(e["from"].endswith("@?") for e in it["edges"]) and it["edges"]

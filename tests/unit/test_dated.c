@@ -2,6 +2,7 @@
 /* When an edge's bytes were written, where that was counted: dates, in a store and in reports by time. */
 #include "made_store.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -137,6 +138,13 @@ static void test_report(void **state)
 	assert_true(written_in(report, 3) == 600 && written_in(report, 9) == 300);
 	assert_true(written_in(report, READ) == 500 && written_in(report, -1) == 100);
 	comm_report_free(report);
+	/* The same of longer pieces. */
+	query.piece_ns = 4 * SECOND;
+	report = report_of(&query);
+	assert_true(written_in(report, 0) == 600 && written_in(report, 8) == 300);
+	assert_true(written_in(report, READ) == 500 && written_in(report, -1) == 100);
+	comm_report_free(report);
+	query.piece_ns = 0;
 	/* Without a date, and an age, a time is not known; first reads have none. */
 	query.first_read = true;
 	sql("UPDATE edge SET first_bytes = 7");
@@ -145,12 +153,35 @@ static void test_report(void **state)
 	comm_report_free(report);
 }
 
+/* As many pieces as there may be, and one more. */
+static void test_pieces(void **state)
+{
+	struct comm_query query = {
+		.size = sizeof(query), .by = "time", .self = true, .piece_ns = SECOND};
+	struct comm_reader *reader;
+	struct comm_report *report;
+	char *err;
+
+	(void)state;
+	make_finished(64);
+	report = report_of(&query);
+	assert_true(report->n_edges > 0);
+	comm_report_free(report);
+	query.piece_ns--;
+	assert_int_equal(comm_reader_open(path, &reader, &err), 0);
+	assert_int_equal(comm_reader_report(reader, &query, &report, &err), -EINVAL);
+	assert_non_null(strstr(err, "more than 64 pieces"));
+	free(err);
+	comm_reader_close(reader);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_packed),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test_setup_teardown(test_report, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_pieces, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,7 @@ static int path_open(struct comm_grouping_use *use, char **err)
 	path = use->state = calloc(1, sizeof(*path));
 	if (!path)
 		return -ENOMEM;
-	code = comm_grouping_open(&path->functions, &comm_grouping_function, "function",
+	code = comm_grouping_open(&path->functions, &comm_grouping_function, "function", 0,
 				  use->reader, use->run, use->texts, err);
 	if (!code)
 		code = comm_id_map_ask(&path->caller, db,

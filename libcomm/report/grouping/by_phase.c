@@ -58,9 +58,10 @@ static int time_open(struct comm_grouping_use *use, char **err)
 	int code = open_with(use);
 	struct by_phase *by = use->state;
 
-	(void)err;
-	if (!code)
-		comm_periods_equal(use->run, &by->periods);
+	if (!code && !comm_periods_equal(use->run, use->piece_ns, &by->periods))
+		code = comm_reader_fail(err, -EINVAL,
+					"run %lld would have more than %d pieces: take longer ones",
+					(long long)use->run->id, COMM_PERIODS_MAX);
 	return code;
 }
 
@@ -178,7 +179,9 @@ static int describe(struct comm_grouping_use *use, sqlite3_stmt *row, struct com
 	const struct by_phase *by = use->state;
 	uint32_t id = (uint32_t)sqlite3_column_int64(row, 0);
 	size_t i = id - PHASE_FIRST;
-	double from_s, to_s;
+	/* Of a run of less than a second, which an exact one may be, in milliseconds. */
+	const bool in_ms = by->periods.end_ns - use->run->start_ns < 1000000000;
+	double from, to;
 
 	if (id < PHASE_FIRST || i >= by->periods.n) {
 		node->name = "(when not known)";
@@ -186,11 +189,11 @@ static int describe(struct comm_grouping_use *use, sqlite3_stmt *row, struct com
 	}
 	node->from_ns = by->periods.start_ns[i] - use->run->start_ns;
 	node->to_ns = comm_periods_end_ns(&by->periods, i) - use->run->start_ns;
-	from_s = (double)node->from_ns / 1e9;
-	to_s = (double)node->to_ns / 1e9;
+	from = (double)node->from_ns / (in_ms ? 1e6 : 1e9);
+	to = (double)node->to_ns / (in_ms ? 1e6 : 1e9);
 	node->name =
-		comm_texts_format(use->texts, "%s%s%zu: %.*f to %.*f s", what, *what ? " " : "",
-				  i + 1, to_s < 100, from_s, to_s < 100, to_s);
+		comm_texts_format(use->texts, "%s%s%zu: %.*f to %.*f %s", what, *what ? " " : "",
+				  i + 1, to < 100, from, to < 100, to, in_ms ? "ms" : "s");
 	node->key = comm_texts_format(use->texts, "%s %zu", node->kind_name, i + 1);
 	return 0;
 }

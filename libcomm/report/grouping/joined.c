@@ -65,8 +65,8 @@ static int joined_open(struct comm_grouping_use *use, char **err)
 		}
 		if (!ops || ops->many || joined->n == COMM_JOINED_MAX)
 			return refuse(use, err);
-		code = comm_grouping_open(&joined->part[joined->n++].use, ops, name, use->reader,
-					  use->run, use->texts, err);
+		code = comm_grouping_open(&joined->part[joined->n++].use, ops, name, use->piece_ns,
+					  use->reader, use->run, use->texts, err);
 		/* Of groupings by time an end may have several nodes. */
 		n_times += joined->part[joined->n - 1].use.by_time;
 		if (!code && n_times > 1)
