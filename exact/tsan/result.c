@@ -206,13 +206,28 @@ static uint64_t count_edges(void)
 	return n;
 }
 
-static void put_edge(const struct comm_exact_share *share)
+/* The slice that is told of may have begun while the threads' tables were looked at for the one before: then it is this. */
+static void put_date(const struct comm_exact_file_edge *e, uint32_t earlier, uint32_t index)
+{
+	const struct comm_exact_file_date date = {
+		.src = e->src,
+		.dst = e->dst,
+		.object = e->object,
+		.phase = earlier == COMM_EXACT_NO_SLICE ? COMM_EXACT_NO_PHASE : earlier - 1,
+		.bytes = e->bytes,
+	};
+
+	if (date.phase < index || date.phase == COMM_EXACT_NO_PHASE)
+		put_record(COMM_EXACT_DATES, &date, sizeof(date), NULL, 0, NULL, 0);
+}
+
+static void put_edge(const struct comm_exact_share *share, uint32_t index)
 {
 	struct comm_exact_file_edge e = {
 		.src = actor_of(share->key >> 32),
 		.dst = actor_of(share->thread << COMM_SITE_BITS |
 				(share->key & (COMM_EXACT_SITES - 1))),
-		.object = object_of(share->object),
+		.object = object_of((uint32_t)share->object),
 		.back = share->key >> COMM_SITE_BITS & 3,
 		.bytes = share->bytes,
 		.first_bytes = share->first_bytes,
@@ -220,6 +235,8 @@ static void put_edge(const struct comm_exact_share *share)
 
 	put_record(COMM_EXACT_EDGES, &e, sizeof(e), NULL, 0, NULL, 0);
 	result.edges++;
+	if (e.src && share->object >> 32)
+		put_date(&e, share->object >> 32, index);
 }
 
 static void put_write(const struct comm_exact_share *share)
@@ -234,13 +251,16 @@ static void put_write(const struct comm_exact_share *share)
 	put_record(COMM_EXACT_WRITES, &w, sizeof(w), NULL, 0, NULL, 0);
 }
 
-static void put_slice(uint32_t index, const struct comm_exact_slice *slice)
+static void put_slice(uint32_t index, const struct comm_exact_slice *slice, int are_cut)
 {
 	const struct comm_exact_file_phase phase = {
 		.index = index, .start_ns = slice->start_ns, .end_ns = slice->end_ns};
 	uint64_t i;
 
 	put_record(COMM_EXACT_PHASE, &phase, sizeof(phase), NULL, 0, NULL, 0);
+	/* That they are counted. */
+	if (are_cut)
+		put_record(COMM_EXACT_DATES, NULL, 0, NULL, 0, NULL, 0);
 	for (i = 0; i < slice->n; i++) {
 		const struct comm_exact_share *share = comm_exact_share_at(slice->first + i);
 
@@ -252,7 +272,7 @@ static void put_slice(uint32_t index, const struct comm_exact_slice *slice)
 		if (share->key & COMM_EXACT_WROTE)
 			put_write(share);
 		else
-			put_edge(share);
+			put_edge(share, index);
 	}
 }
 
@@ -264,7 +284,7 @@ static uint64_t put_slices(void)
 	uint64_t i;
 
 	for (i = 0; i < slices.n && !err; i++)
-		put_slice(i, comm_exact_slice_at(i));
+		put_slice(i, comm_exact_slice_at(i), slices.are_cut);
 	comm_exact_slices_give_back();
 	if (slices.uncut_ns)
 		put_record(COMM_EXACT_UNCUT, &slices.uncut_ns, sizeof(slices.uncut_ns), NULL, 0,

@@ -5,7 +5,7 @@
  * from its libraries and mappings (0x7f..), which comm_shadow_init() makes sure of.  The shadow stands at
  * one place in every process: far from both, lest it push mappings to where they share cells.
  *
- * A cell is one word, read and written at once: who wrote the granule, in which frame, and which threads
+ * A cell is one word, read and written at once: who wrote the granule, in which epoch, and which threads
  * have read it since: a set by number (readers.h).  Where there are more sets than numbers, it stands
  * in another array, which is touched only then.
  *
@@ -21,7 +21,7 @@
 #pragma GCC visibility push(hidden)
 
 /*
- * Of a cell: the frame that it was written in (comm_exact_frame_now then); who has read it since but the
+ * Of a cell: the epoch that it was written in (epoch.h); who has read it since but the
  * writer; and the writer, 0: nobody.
  */
 enum {

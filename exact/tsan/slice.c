@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "epoch.h"
 #include "thread.h"
 
 enum {
@@ -71,7 +72,8 @@ static void *add(struct list *list, uint64_t item_bytes)
 
 static struct told *place(struct told *told, uint64_t mask, const struct comm_exact_share *of)
 {
-	uint64_t hash = (of->key ^ of->object << 40 ^ of->thread) * 0x9e3779b97f4a7c15u;
+	uint64_t hash =
+		(of->key ^ of->object * 0xff51afd7ed558ccdu ^ of->thread) * 0x9e3779b97f4a7c15u;
 	uint64_t i = hash >> 20 & mask;
 
 	while (told[i].key && (told[i].key != of->key || told[i].object != of->object ||
@@ -196,8 +198,10 @@ static int end_slice(void)
 /* 0: the rest of the run is the last slice. */
 static int cut_slice(void)
 {
-	if (end_slice() && all.shares.n < SHARES_MAX)
+	if (end_slice() && all.shares.n < SHARES_MAX) {
+		comm_exact_epoch_slice(all.slices.n);
 		return 1;
+	}
 	all.uncut_ns = all.start_ns;
 	return 0;
 }
@@ -247,6 +251,7 @@ void comm_exact_slices_begin(uint64_t start_ns, uint64_t length_ns)
 	all.length_ns = length_ns;
 	if (!length_ns)
 		return;
+	comm_exact_epochs_cut();
 	sigfillset(&every);
 	pthread_sigmask(SIG_SETMASK, &every, &before);
 	if (pthread_create(&thread, NULL, cut, NULL))
@@ -265,7 +270,8 @@ int comm_exact_slices_take(struct comm_exact_slices *ret)
 	if (!all.length_ns)
 		all.slices.n = all.shares.n = 0;
 	is_all = end_slice();
-	*ret = (struct comm_exact_slices){all.slices.n, all.start_ns, all.uncut_ns};
+	*ret = (struct comm_exact_slices){all.length_ns > 0, all.slices.n, all.start_ns,
+					  all.uncut_ns};
 	if (!all.length_ns)
 		all.start_ns = start_ns;
 	return is_all ? 0 : -ENOMEM;

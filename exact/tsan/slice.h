@@ -19,12 +19,13 @@ struct comm_exact_slice {
 
 /* What an edge of a thread has more (thread.h). */
 struct comm_exact_share {
-	uint64_t key, object;
+	uint64_t key, object; /* as there */
 	uint64_t bytes, first_bytes;
 	uint32_t thread; /* slot */
 };
 
 struct comm_exact_slices {
+	int are_cut;
 	uint64_t n;	 /* those without a share left out */
 	uint64_t end_ns; /* CLOCK_MONOTONIC, of the last */
 	uint64_t

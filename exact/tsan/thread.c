@@ -14,6 +14,7 @@
 
 enum {
 	FIRST_EDGES = 1024,
+	DATED_EDGES = 1 << 17,
 	PAGE_BYTES = 4096,
 	INSTRUCTION_BYTES_MAX = 16, /* that are announced at once */
 	WORD_BYTES = 8,
@@ -45,7 +46,6 @@ static const uint64_t low_bits = ((uint64_t)1 << COMM_EXACT_PLACE_SHIFT) - 1;
 __thread struct comm_exact_thread *comm_exact_self;
 __thread struct comm_exact_thread *comm_exact_quick;
 __thread struct comm_exact_thread *comm_exact_quick_read;
-uint16_t comm_exact_frame_now, comm_exact_frame_read;
 uint64_t comm_exact_frames;
 
 /* Where the thread is; a child of fork() goes on there. */
@@ -107,6 +107,7 @@ static void after_fork(void)
 {
 	comm_exact_self = NULL;
 	comm_exact_quick = comm_exact_quick_read = NULL;
+	comm_exact_epochs_forked();
 }
 
 void comm_exact_threads_init(void)
@@ -384,16 +385,14 @@ void comm_exact_frame(uint64_t frame)
 {
 	comm_exact_init();
 	comm_exact_frames = frame;
-	comm_exact_frame_now = (frame - 1) % COMM_EXACT_FRAME_WRAP + 1;
-	if (comm_exact_frame_read != COMM_EXACT_STOPPED)
-		comm_exact_frame_read = comm_exact_frame_now;
+	comm_exact_epoch_frame(frame);
 }
 
 /* A read is looked for by its frame first: no access has to ask whether it counts. */
 void comm_exact_stop(uint32_t stopped)
 {
 	comm_exact_init();
-	comm_exact_frame_read = stopped ? COMM_EXACT_STOPPED : comm_exact_frame_now;
+	comm_exact_epoch_stop(stopped);
 }
 
 /* A signal handler of this thread may come in between: it shall find all of one access or none. */
@@ -404,7 +403,7 @@ static void remember_read(struct comm_exact_read *r, const struct comm_exact_rea
 	r->cell = now->cell;
 	r->edge = now->edge;
 	r->object = now->object;
-	r->frame = now->frame;
+	r->epoch = now->epoch;
 	r->before = now->before;
 	r->own = now->own;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -460,9 +459,17 @@ static struct comm_exact_edge *recall(const struct comm_exact_read *r,
 	/* A signal handler that comes in between may put another read there. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (r->pc != now->pc || (r->cell ^ now->cell) & ~COMM_CELL_SEEN ||
-	    r->object != now->object || r->frame != now->frame || r->edge != edge)
+	    r->object != now->object || r->epoch != now->epoch || r->edge != edge)
 		return NULL;
 	return edge;
+}
+
+/* Of what nobody wrote there is no time; and no more edges are told apart by it than a look at all of them takes. */
+static uint32_t earlier_of(const struct comm_exact_thread *t, uint64_t cell)
+{
+	uint32_t earlier = cell >> COMM_CELL_WRITER_SHIFT ? comm_exact_earlier(cell) : 0;
+
+	return earlier && t->n >= DATED_EDGES ? COMM_EXACT_NO_SLICE : earlier;
 }
 
 static void find_edge(struct comm_exact_thread *t, struct comm_exact_read *now, uint32_t site)
@@ -473,8 +480,10 @@ static void find_edge(struct comm_exact_thread *t, struct comm_exact_read *now, 
 	now->edge = recall(r, now);
 	if (now->edge)
 		return;
-	now->edge = edge_of(t, writer << COMM_CELL_WRITER_SHIFT | comm_exact_back(now->cell) | site,
-			    now->object);
+	now->edge = edge_of(t,
+			    writer << COMM_CELL_WRITER_SHIFT |
+				    (uint64_t)comm_exact_back(now->cell) << COMM_SITE_BITS | site,
+			    (uint64_t)earlier_of(t, now->cell) << 32 | now->object);
 	remember_read(r, now);
 }
 
@@ -501,10 +510,10 @@ void comm_exact_read(struct comm_exact_thread *t, uint64_t addr, uint64_t len_by
 	const uint64_t granule = comm_shadow_mask + 1;
 	const unsigned int shift = comm_shadow_shift;
 	const uint32_t site = site_of(t, pc);
-	struct comm_exact_read now = {.pc = pc | t->place_bits, .frame = comm_exact_frame_now};
+	struct comm_exact_read now = {.pc = pc | t->place_bits, .epoch = comm_exact_epoch};
 	uint64_t part = granule - (addr & (granule - 1));
 
-	if (comm_exact_frame_read == COMM_EXACT_STOPPED || !comm_exact_counts(pc))
+	if (comm_exact_epoch_read == COMM_EXACT_STOPPED || !comm_exact_counts(pc))
 		return;
 	tell_bytes(site, len_bytes);
 	while (len_bytes) {
@@ -547,7 +556,7 @@ static void count_write(struct comm_exact_thread *t, struct comm_exact_write *no
 {
 	uint64_t site = now->cell >> COMM_CELL_WRITER_SHIFT & (COMM_EXACT_SITES - 1);
 
-	if (comm_exact_frame_read == COMM_EXACT_STOPPED)
+	if (comm_exact_epoch_read == COMM_EXACT_STOPPED)
 		return;
 	if (!now->edge || object != now->object)
 		now->edge = edge_of(t, COMM_EXACT_WROTE | site, object);
@@ -567,8 +576,8 @@ void comm_exact_write(struct comm_exact_thread *t, uint64_t addr, uint64_t len_b
 		if (part > len_bytes)
 			part = len_bytes;
 		count_write(t, &now, comm_object_of(addr), part);
-		__atomic_store_n(comm_cell_by(addr & -granule, shift),
-				 now.cell | comm_exact_frame_now, __ATOMIC_RELAXED);
+		__atomic_store_n(comm_cell_by(addr & -granule, shift), now.cell | comm_exact_epoch,
+				 __ATOMIC_RELAXED);
 		len_bytes -= part;
 		addr += part;
 		part = granule;
@@ -594,10 +603,10 @@ static inline int is_again(uint64_t addr, uint64_t was, uint64_t len_bytes, uint
 void comm_exact_read_slowly(uint64_t addr, uint64_t len_bytes, uint64_t pc)
 {
 	struct comm_exact_thread *t = comm_exact_thread();
-	struct comm_exact_read now = {.pc = pc | t->place_bits, .frame = comm_exact_frame_now};
+	struct comm_exact_read now = {.pc = pc | t->place_bits, .epoch = comm_exact_epoch};
 	uint64_t *cell, was;
 
-	if (comm_exact_frame_read == COMM_EXACT_STOPPED || !comm_exact_counts(pc))
+	if (comm_exact_epoch_read == COMM_EXACT_STOPPED || !comm_exact_counts(pc))
 		return;
 	cell = comm_cell(addr);
 	was = __atomic_load_n(cell, __ATOMIC_RELAXED);

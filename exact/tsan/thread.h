@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "../channel.h"
+#include "epoch.h"
 #include "object.h"
 #include "path.h"
 #include "selected.h"
@@ -54,6 +55,7 @@ enum {
 struct comm_exact_edge {
 	/* writer << 32 | frames back << COMM_SITE_BITS | reading site, or COMM_EXACT_WROTE | writing site; 0: free */
 	uint64_t key;
+	/* Of a read in the upper half comm_exact_earlier(): when that was written. */
 	uint64_t object;
 	uint64_t bytes, first_bytes;
 	uint64_t base_bytes, base_first_bytes; /* at the last reset */
@@ -64,7 +66,7 @@ struct comm_exact_read {
 	uint64_t pc;   /* | place << COMM_EXACT_PLACE_SHIFT */
 	uint64_t cell; /* as it was then, and says by itself that this thread has read it */
 	struct comm_exact_edge *edge;
-	uint16_t object, frame; /* comm_exact_frame_now then */
+	uint16_t object, epoch; /* comm_exact_epoch then */
 	uint16_t before;	/* a set: with it, the cell had not been read by this thread */
 	uint16_t own;		/* the thread wrote it itself, which says that it has read it */
 };
@@ -105,30 +107,8 @@ extern __thread struct comm_exact_thread *comm_exact_quick
 extern __thread struct comm_exact_thread *comm_exact_quick_read
 	__attribute__((tls_model("initial-exec")));
 
-/*
- * The frame that the process is in, 0 before the first one: all that is kept of its number in a cell.
- * After COMM_EXACT_FRAME_WRAP it begins again at 1, so what was written as many frames ago seems to be new.
- */
-enum { COMM_EXACT_FRAME_WRAP = UINT16_MAX - 1, COMM_EXACT_STOPPED = UINT16_MAX };
-extern uint16_t comm_exact_frame_now;
-/* The frame that reads are of: COMM_EXACT_STOPPED, which is none, while they do not count, nor do writes. */
-extern uint16_t comm_exact_frame_read;
-/* How many have begun. */
+/* How many frames have begun. */
 extern uint64_t comm_exact_frames;
-
-/*
- * In an edge's key, what the writing end of --by-frame is: none before the first frame, and else 1 for
- * this frame, 2 for the one before it, 3 for earlier ones.
- */
-static inline uint64_t comm_exact_back(uint16_t written)
-{
-	uint16_t now = comm_exact_frame_now;
-	uint32_t back = now - written + (written > now ? COMM_EXACT_FRAME_WRAP : 0);
-
-	if (__builtin_expect(!now, 1))
-		return 0;
-	return (uint64_t)(back < 2 ? back + 1 : 3) << COMM_SITE_BITS;
-}
 
 /* The region of a call that is told apart (call.h), and how many marks its thread had begun before it; the path of a call. */
 struct comm_exact_inside {
@@ -187,8 +167,8 @@ void comm_exact_write_slowly(uint64_t addr, uint64_t len_bytes, uint64_t pc);
 
 /*
  * Calls are eight bytes apart at least: five of their own, and what sets the address.  Sites and objects are
- * spread by a hash already; neighbours of a writer do the same.  Code is seldom in two regions by turns: it
- * shares one place.
+ * spread by a hash already; neighbours of a writer do the same.  Code is seldom in two regions by turns, nor reads it by turns
+ * what was written in two epochs: it shares one place.  To tell epochs apart here took a fifth more time.
  */
 static inline struct comm_exact_read *comm_exact_last_read(struct comm_exact_thread *t, uint64_t pc,
 							   uint64_t cell, uint32_t object)
@@ -218,7 +198,7 @@ comm_exact_read_again(struct comm_exact_thread *t, uint64_t addr, uint64_t was, 
 	uint32_t object = *comm_object_at(addr);
 	struct comm_exact_read *r = comm_exact_last_read(t, pc, was, object);
 
-	if (__builtin_expect(r->pc != (pc | t->place_bits) || r->frame != comm_exact_frame_read ||
+	if (__builtin_expect(r->pc != (pc | t->place_bits) || r->epoch != comm_exact_epoch_read ||
 				     r->object != object,
 			     0))
 		return NULL;
@@ -282,11 +262,11 @@ comm_exact_write_now(uint64_t addr, uint64_t len_bytes, uint64_t pc)
 		goto slowly;
 	object = *comm_object_at(addr);
 	if (__builtin_expect(w->pc != (pc | t->place_bits) || !object || w->object != object ||
-				     comm_exact_frame_read == COMM_EXACT_STOPPED,
+				     comm_exact_epoch_read == COMM_EXACT_STOPPED,
 			     0))
 		goto slowly;
 	w->edge->bytes += len_bytes;
-	__atomic_store_n(comm_cell_by(addr, COMM_EXACT_QUICK_SHIFT), w->cell | comm_exact_frame_now,
+	__atomic_store_n(comm_cell_by(addr, COMM_EXACT_QUICK_SHIFT), w->cell | comm_exact_epoch,
 			 __ATOMIC_RELAXED);
 	return;
 slowly:

@@ -181,6 +181,9 @@ check "V: C3, an acyclic graph" acyclic
 # S cuts by time, so that which read is in which slice is luck, but none is lost; slices.sh has the rest.
 run slices-s capable-s "${sliced[@]}"
 result $? "S: C2, slices"
+check "S: P7, each byte has a time" asked P7 slices-s '([.edges[].bytes] | add == 40000) and all(.nodes[]; .to_ns > 0)' --self --object IN
+check "S: C3, and none leads back" jq -e '.graphs[0] | (.nodes | map({(.id): .at_ns}) | add) as $at | ([.edges[].bytes] | add == 40000) and all(.edges[]; $at[.from] < $at[.to])' \
+  <(ctl C3 exact slices-s --as json --by-function --object IN)
 check "S: C2, a graph for each" jq -e '[(.panels // [.])[].edges[].bytes] | add == 40000' <(ctl C2 exact slices-s --as json --by-function --object IN)
 row M7 exact commd || exit 1
 selected=("${row[@]}")

@@ -19,6 +19,17 @@ static int is_out;
 
 enum { EDGES = 1 << 12 };
 
+static uint32_t slice_under_way;
+
+void comm_exact_epochs_cut(void)
+{
+}
+
+void comm_exact_epoch_slice(uint32_t slice)
+{
+	slice_under_way = slice;
+}
+
 static struct comm_exact_edge edge[EDGES];
 static struct comm_exact_thread thread;
 
@@ -90,6 +101,7 @@ static void test_turns(void **state)
 	assert_int_equal(pthread_create(&writer, NULL, take, &slices), 0);
 	usleep(50000);
 	assert_true(cut_slice());
+	assert_int_equal(slice_under_way, 1);
 	count(1);
 	comm_exact_slices_give_back();
 	pthread_join(writer, NULL);
