@@ -64,6 +64,7 @@ enum comm_exact_kind {
 	COMM_EXACT_UNCUT, /* a uint64_t: CLOCK_MONOTONIC from which on slices took too much memory: the last one takes the rest */
 	COMM_EXACT_LENGTHS, /* of the phase whose record came last; none at all: not counted */
 	COMM_EXACT_DATES, /* likewise; the rest of an edge's bytes was written in the phase in which it was read */
+	COMM_EXACT_PLACES, /* of the phase whose record came last; none at all: not known */
 };
 
 /* In place of a phase's index: it is not known. */
@@ -212,6 +213,11 @@ struct comm_exact_file_date {
 	uint64_t bytes;
 };
 
+/* Where a thread ran in the phase, or in the last one in which it did anything. */
+struct comm_exact_file_place {
+	uint32_t thread, cpu;
+};
+
 /* What an actor wrote to an object, whoever read it. */
 struct comm_exact_file_write {
 	uint32_t actor, object;
@@ -257,6 +263,7 @@ _Static_assert(sizeof(struct comm_exact_file_phase) == 40, "file format");
 _Static_assert(sizeof(struct comm_exact_file_edge) == 32, "file format");
 _Static_assert(sizeof(struct comm_exact_file_ages) == 24, "file format");
 _Static_assert(sizeof(struct comm_exact_file_date) == 24, "file format");
+_Static_assert(sizeof(struct comm_exact_file_place) == 8, "file format");
 _Static_assert(sizeof(struct comm_exact_file_write) == 16, "file format");
 _Static_assert(sizeof(struct comm_exact_file_instructions) == 16, "file format");
 _Static_assert(sizeof(struct comm_exact_file_length) == 16, "file format");

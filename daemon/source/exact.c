@@ -384,6 +384,7 @@ static int store_phase(struct exact *exact, uint32_t index)
 	};
 	const struct comm_census *census;
 	const struct comm_dates *dates;
+	struct comm_placement *places = NULL;
 	struct comm_count *count = NULL;
 	struct phase phase = {0};
 	int err;
@@ -409,10 +410,14 @@ static int store_phase(struct exact *exact, uint32_t index)
 		count[info.n_counts++] = count_frames(exact);
 	info.count = count;
 	if (!err)
+		err = comm_exact_slice_places(exact->result, index, &places, &info.n_placements);
+	info.placement = places;
+	if (!err)
 		err = comm_exact_slice_dates(exact->result, index, exact->middle_ns, &dates);
 	if (!err) {
 		info.date = dates->date;
-		info.n_dates = run->n_phases > 1 ? dates->n : 0;
+		if (run->n_phases > 1 || exact->options->slice_given)
+			info.n_dates = dates->n;
 		err = comm_exact_slice_census(exact->result, index, &census);
 	}
 	if (!err) {
@@ -423,6 +428,7 @@ static int store_phase(struct exact *exact, uint32_t index)
 		err = comm_store_write_slice(exact->session.store, &info, phase.edges, phase.n,
 					     &naming);
 	free(count);
+	free(places);
 	free(phase.edges);
 	return err;
 }

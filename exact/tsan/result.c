@@ -53,6 +53,8 @@ static struct {
 	uint32_t *thread; /* by slot, number + 1 */
 	uint32_t n_threads;
 	uint64_t edges;
+	uint32_t cpu
+		[COMM_EXACT_THREADS]; /* by slot, and 1: in the last slice in which it did anything */
 	uint32_t n_regions, region[COMM_EXACT_REGIONS];	  /* number in the file, by id */
 	uint32_t n_paths, function[COMM_EXACT_FUNCTIONS]; /* likewise */
 } result;
@@ -251,6 +253,24 @@ static void put_write(const struct comm_exact_share *share)
 	put_record(COMM_EXACT_WRITES, &w, sizeof(w), NULL, 0, NULL, 0);
 }
 
+static void put_places(const struct comm_exact_slice *slice)
+{
+	uint32_t slot;
+	uint64_t i;
+
+	for (i = 0; i < slice->n; i++)
+		result.cpu[comm_exact_share_at(slice->first + i)->thread] =
+			comm_exact_share_at(slice->first + i)->cpu;
+	for (slot = 0; slot < COMM_EXACT_THREADS; slot++) {
+		struct comm_exact_file_place place = {.cpu = result.cpu[slot] - 1};
+
+		if (!result.cpu[slot])
+			continue;
+		place.thread = thread_of(slot);
+		put_record(COMM_EXACT_PLACES, &place, sizeof(place), NULL, 0, NULL, 0);
+	}
+}
+
 static void put_slice(uint32_t index, const struct comm_exact_slice *slice, int are_cut)
 {
 	const struct comm_exact_file_phase phase = {
@@ -259,8 +279,10 @@ static void put_slice(uint32_t index, const struct comm_exact_slice *slice, int 
 
 	put_record(COMM_EXACT_PHASE, &phase, sizeof(phase), NULL, 0, NULL, 0);
 	/* That they are counted. */
-	if (are_cut)
+	if (are_cut) {
 		put_record(COMM_EXACT_DATES, NULL, 0, NULL, 0, NULL, 0);
+		put_places(slice);
+	}
 	for (i = 0; i < slice->n; i++) {
 		const struct comm_exact_share *share = comm_exact_share_at(slice->first + i);
 

@@ -120,12 +120,12 @@ static struct told *told_of(const struct comm_exact_share *of)
 }
 
 /* Since the last slice, or since a reset that came later.  The thread may be counting as we look. */
-static int take_edge(uint32_t thread, const struct comm_exact_edge *edge)
+static int take_edge(const struct comm_exact_thread *t, const struct comm_exact_edge *edge)
 {
 	const uint64_t bytes = __atomic_load_n(&edge->bytes, __ATOMIC_RELAXED);
 	const uint64_t first_bytes = __atomic_load_n(&edge->first_bytes, __ATOMIC_RELAXED);
 	struct comm_exact_share share = {
-		.key = edge->key, .object = edge->object, .thread = thread};
+		.key = edge->key, .object = edge->object, .thread = t->slot, .cpu = t->cpu};
 	struct told none = {0}, *told = all.length_ns ? told_of(&share) : &none;
 	struct comm_exact_share *kept;
 
@@ -160,7 +160,7 @@ static int take_edges(void)
 
 		for (i = 0; i <= mask; i++)
 			if (__atomic_load_n(&edge[i].key, __ATOMIC_ACQUIRE) &&
-			    !take_edge(t->slot, &edge[i]))
+			    !take_edge(t, &edge[i]))
 				return 0;
 	}
 	return 1;

@@ -22,6 +22,7 @@ struct comm_exact_share {
 	uint64_t key, object; /* as there */
 	uint64_t bytes, first_bytes;
 	uint32_t thread; /* slot */
+	uint32_t cpu;	 /* of the thread, as of thread.h */
 };
 
 struct comm_exact_slices {

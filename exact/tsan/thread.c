@@ -2,6 +2,7 @@
 #include "thread.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -472,6 +473,15 @@ static uint32_t earlier_of(const struct comm_exact_thread *t, uint64_t cell)
 	return earlier && t->n >= DATED_EDGES ? COMM_EXACT_NO_SLICE : earlier;
 }
 
+/* Once in an epoch, of which a run that is cut has one for each slice. */
+static void note_cpu(struct comm_exact_thread *t, uint16_t epoch)
+{
+	if (t->cpu_epoch == epoch)
+		return;
+	t->cpu_epoch = epoch;
+	t->cpu = sched_getcpu() + 1;
+}
+
 static void find_edge(struct comm_exact_thread *t, struct comm_exact_read *now, uint32_t site)
 {
 	uint64_t writer = now->cell >> COMM_CELL_WRITER_SHIFT;
@@ -480,6 +490,7 @@ static void find_edge(struct comm_exact_thread *t, struct comm_exact_read *now, 
 	now->edge = recall(r, now);
 	if (now->edge)
 		return;
+	note_cpu(t, now->epoch);
 	now->edge = edge_of(t,
 			    writer << COMM_CELL_WRITER_SHIFT |
 				    (uint64_t)comm_exact_back(now->cell) << COMM_SITE_BITS | site,

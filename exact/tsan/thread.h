@@ -87,6 +87,9 @@ struct comm_exact_thread {
 	uint32_t slot;
 	struct comm_exact_edge *edge;
 	uint64_t mask, n;
+	uint32_t
+		cpu; /* and 1, that it ran on when it first met an edge anew in the epoch; 0: none yet */
+	uint16_t cpu_epoch;
 	struct comm_exact_thread *next;
 };
 

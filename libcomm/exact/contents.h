@@ -29,7 +29,8 @@ struct comm_exact {
 	struct comm_exact_file_instructions *executed;
 	struct comm_exact_file_length *length;
 	struct comm_exact_file_date *date;
-	size_t n_edges, n_writes, n_executed, n_lengths, n_dates;
+	struct comm_exact_file_place *place;
+	size_t n_edges, n_writes, n_executed, n_lengths, n_dates, n_places;
 	bool has_dates;						/* they were counted */
 	struct comm_unwritten_ends unwritten, written, lengths; /* of the slice asked for last */
 	struct comm_census census;				/* likewise */

@@ -108,6 +108,31 @@ int comm_exact_slice(struct comm_exact *exact, uint32_t index, comm_edge_fn *emi
 	return 0;
 }
 
+int comm_exact_slice_places(const struct comm_exact *exact, uint32_t index,
+			    struct comm_placement **ret, size_t *ret_n)
+{
+	const struct comm_exact_phase *phase = comm_exact_phase_at(exact, index);
+	uint32_t n_threads = exact->run.n_threads;
+	struct comm_placement *place;
+	size_t n = 0;
+
+	if (!phase)
+		return -ENOENT;
+	place = calloc(n_threads + 1, sizeof(*place));
+	if (!place)
+		return -ENOMEM;
+	/* In a hostile file a thread may have several. */
+	for (size_t i = 0; i < phase->n_places; i++)
+		place[phase->place[i].thread] =
+			(struct comm_placement){phase->place[i].thread + 1, phase->place[i].cpu, 1};
+	for (uint32_t i = 0; i < n_threads; i++)
+		if (place[i].samples)
+			place[n++] = place[i];
+	*ret = place;
+	*ret_n = n;
+	return 0;
+}
+
 /* Of what is between two actors, as slices name them. */
 static int add_date(struct comm_exact *exact, const uint32_t actor[2], uint32_t object,
 		    uint64_t at_ns, double bytes)

@@ -54,6 +54,7 @@ static const struct {
 	[COMM_EXACT_INSTRUCTIONS] = {sizeof(struct comm_exact_file_instructions), true},
 	[COMM_EXACT_LENGTHS] = {sizeof(struct comm_exact_file_length), true},
 	[COMM_EXACT_DATES] = {sizeof(struct comm_exact_file_date), true},
+	[COMM_EXACT_PLACES] = {sizeof(struct comm_exact_file_place), true},
 };
 
 static int survey_list(struct comm_exact_records *in, const struct comm_exact_one *r)

@@ -14,6 +14,9 @@
 #include "result_records.h"
 #include "text.h"
 
+/* More than any machine has. */
+enum { MAX_CPU = (1 << 16) - 1 };
+
 #define MAX_FILE_BYTES ((uint64_t)4 << 30)
 
 static int fail(char **err, int error, const char *format, ...)
@@ -262,7 +265,8 @@ static int load_phase(struct comm_exact *exact, const struct comm_exact_one *r, 
 					  .write = exact->write + exact->n_writes,
 					  .executed = exact->executed + exact->n_executed,
 					  .length = exact->length + exact->n_lengths,
-					  .date = exact->date + exact->n_dates};
+					  .date = exact->date + exact->n_dates,
+					  .place = exact->place + exact->n_places};
 	return 0;
 }
 
@@ -378,6 +382,23 @@ static int load_dates(struct comm_exact *exact, const struct comm_exact_one *r, 
 	return 0;
 }
 
+static int load_places(struct comm_exact *exact, const struct comm_exact_one *r,
+		       struct comm_exact_phase *phase)
+{
+	size_t n = r->bytes / sizeof(*exact->place);
+	struct comm_exact_file_place *place = exact->place + exact->n_places;
+
+	if (!n)
+		return 0;
+	memcpy(place, r->payload, r->bytes);
+	for (size_t i = 0; i < n; i++)
+		if (place[i].thread >= exact->run.n_threads || place[i].cpu > MAX_CPU)
+			return -EBADMSG;
+	exact->n_places += n;
+	phase->n_places += n;
+	return 0;
+}
+
 static int load(struct comm_exact *exact, const struct comm_exact_records *in)
 {
 	const struct comm_exact_run *run = &exact->run;
@@ -472,6 +493,9 @@ static int load(struct comm_exact *exact, const struct comm_exact_records *in)
 		case COMM_EXACT_DATES:
 			ret = load_dates(exact, &r, n_phases - 1);
 			break;
+		case COMM_EXACT_PLACES:
+			ret = load_places(exact, &r, &exact->phase[n_phases - 1]);
+			break;
 		case COMM_EXACT_END:
 			memcpy(&end, r.payload, sizeof(end));
 			exact->run.accesses = end.accesses;
@@ -563,6 +587,7 @@ int comm_exact_parse(const void *data, size_t bytes, struct comm_exact **ret, ch
 	exact->executed = array(in.items[COMM_EXACT_INSTRUCTIONS], sizeof(*exact->executed), &rc);
 	exact->length = array(in.items[COMM_EXACT_LENGTHS], sizeof(*exact->length), &rc);
 	exact->date = array(in.items[COMM_EXACT_DATES], sizeof(*exact->date), &rc);
+	exact->place = array(in.items[COMM_EXACT_PLACES], sizeof(*exact->place), &rc);
 	exact->seen =
 		array((size_t)exact->run.n_threads + exact->run.n_functions + exact->run.n_sites +
 			      exact->run.n_objects + exact->run.n_regions,
@@ -655,6 +680,7 @@ void comm_exact_close(struct comm_exact *exact)
 	free(exact->executed);
 	free(exact->length);
 	free(exact->date);
+	free(exact->place);
 	comm_dates_deinit(&exact->dates);
 	free(exact->path);
 	free(exact->seen);

@@ -20,6 +20,7 @@
 #include "edge.h"
 #include "format.h"
 #include "naming.h"
+#include "placement.h"
 #include "unwritten.h"
 
 struct comm_exact;
@@ -74,6 +75,8 @@ struct comm_exact_phase {
 	size_t n_lengths;
 	const struct comm_exact_file_date *date;
 	size_t n_dates;
+	const struct comm_exact_file_place *place;
+	size_t n_places;
 };
 
 /* Counters that slices have, by the indexes that counts and lengths name them by. */
@@ -144,6 +147,12 @@ int comm_exact_slice_census(struct comm_exact *exact, uint32_t phase,
  */
 int comm_exact_slice_dates(struct comm_exact *exact, uint32_t phase, const uint64_t *at_ns,
 			   const struct comm_dates **ret);
+/*
+ * Where the threads of slices ran in a phase: *ret (malloc'ed, caller frees) has ret_n places, each thread once.
+ * -ENOENT: no such phase; -ENOMEM.
+ */
+int comm_exact_slice_places(const struct comm_exact *exact, uint32_t phase,
+			    struct comm_placement **ret, size_t *ret_n);
 /* What was written in a phase; valid until the next call.  -ENOENT: no such phase; -ENOMEM. */
 int comm_exact_slice_writes(struct comm_exact *exact, uint32_t phase, struct comm_written *ret);
 /*

@@ -184,6 +184,11 @@ result $? "S: C2, slices"
 check "S: P7, each byte has a time" asked P7 slices-s '([.edges[].bytes] | add == 40000) and all(.nodes[]; .to_ns > 0)' --self --object IN
 check "S: C3, and none leads back" jq -e '.graphs[0] | (.nodes | map({(.id): .at_ns}) | add) as $at | ([.edges[].bytes] | add == 40000) and all(.edges[]; $at[.from] < $at[.to])' \
   <(ctl C3 exact slices-s --as json --by-function --object IN)
+check "V: P6, no processors" refused slices 'one runs at a time' P6 --by cpu
+cpu=$(python3 -c 'import os; print(max(os.sched_getaffinity(0)))')
+(taskset -pc "$cpu" $BASHPID >"$dir/log" && run placed-s capable-s "${sliced[@]}")
+check "S: P6, processors" jq -e '[.edges[] | .bytes] == [40000] and [.nodes[].name] == ["cpu '"$cpu"'"]' \
+  <("$commctl" report --by-cpu --store "$dir/placed-s.db" --json --self --object IN)
 check "S: C2, a graph for each" jq -e '[(.panels // [.])[].edges[].bytes] | add == 40000' <(ctl C2 exact slices-s --as json --by-function --object IN)
 row M7 exact commd || exit 1
 selected=("${row[@]}")

@@ -65,6 +65,7 @@ struct spoil {
 	int no_end, after_end, maps, no_lengths;
 	/* In a second phase there is an edge, and of this: */
 	struct comm_exact_file_date date;
+	struct comm_exact_file_place place;
 };
 
 static const struct spoil good = {.actor_site = 1,
@@ -153,6 +154,7 @@ static void make(struct file *f, const struct spoil *s)
 	if (s->date.bytes) {
 		put_record(f, COMM_EXACT_EDGES, edges, sizeof(edges[0]), "");
 		put_record(f, COMM_EXACT_DATES, dates, sizeof(dates), "");
+		put_record(f, COMM_EXACT_PLACES, &s->place, sizeof(s->place), "");
 	}
 	put_record(f, COMM_EXACT_CALLED, &called, sizeof(called), "");
 	put_record(f, COMM_EXACT_PATHS, paths, 3 * sizeof(*paths), "");
@@ -544,6 +546,7 @@ static struct spoil dated(void)
 	s.next_instruction = 40;
 	s.edges = 5;
 	s.date = (struct comm_exact_file_date){1, 2, 1, 0, 60};
+	s.place = (struct comm_exact_file_place){1, 5};
 	return s;
 }
 
@@ -580,11 +583,40 @@ static void test_dates(void **state)
 	comm_exact_close(exact);
 }
 
+static void test_places(void **state)
+{
+	struct comm_placement *place;
+	struct comm_exact *exact;
+	struct spoil s = dated();
+	struct file f;
+	char *err;
+	size_t n;
+
+	(void)state;
+	make(&f, &s);
+	assert_int_equal(comm_exact_parse(f.data, f.bytes, &exact, &err), 0);
+	assert_int_equal(comm_exact_slice_places(exact, 0, &place, &n), 0);
+	assert_int_equal(n, 0);
+	free(place);
+	assert_int_equal(comm_exact_slice_places(exact, 1, &place, &n), 0);
+	assert_int_equal(n, 1);
+	assert_true(place[0].thread == 2 && place[0].cpu == 5 && place[0].samples == 1);
+	free(place);
+	assert_int_equal(comm_exact_slice_places(exact, 2, &place, &n), -ENOENT);
+	comm_exact_close(exact);
+}
+
 static void test_bad_dates(void **state)
 {
 	struct spoil s = dated();
 
 	(void)state;
+	s.place.thread = 2;
+	assert_int_equal(parse_spoilt(&s), -EBADMSG);
+	s = dated();
+	s.place.cpu = 1 << 16;
+	assert_int_equal(parse_spoilt(&s), -EBADMSG);
+	s = dated();
 	s.date.phase = 1;
 	assert_int_equal(parse_spoilt(&s), -EBADMSG);
 	s = dated();
@@ -606,10 +638,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_good),	  cmocka_unit_test(test_dates),
-		cmocka_unit_test(test_bad_dates), cmocka_unit_test(test_rename),
-		cmocka_unit_test(test_bad_ids),	  cmocka_unit_test(test_cut_off),
-		cmocka_unit_test(test_foreign),	  cmocka_unit_test(test_flipped),
-		cmocka_unit_test(test_open),	  cmocka_unit_test(test_accesses),
+		cmocka_unit_test(test_bad_dates), cmocka_unit_test(test_places),
+		cmocka_unit_test(test_rename),	  cmocka_unit_test(test_bad_ids),
+		cmocka_unit_test(test_cut_off),	  cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_flipped),	  cmocka_unit_test(test_open),
+		cmocka_unit_test(test_accesses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,6 +32,12 @@ struct by_cpu {
 	uint32_t *node; /* of each of CPUS_MAX, 1 and more, 0: not known; NULL: nodes are CPUs */
 };
 
+static const char no_record[] = "has no record of which CPU its threads ran on";
+static const char not_counted[] =
+	"has no record of which CPU its threads ran on: under Valgrind one runs at a time, "
+	"wherever that is, and "
+	"libcomm-exact looks where they are if there are slices (commd --slice)";
+
 static int cpu_open(struct comm_grouping_use *use, char **err)
 {
 	sqlite3 *db = use->reader->db;
@@ -42,7 +48,8 @@ static int cpu_open(struct comm_grouping_use *use, char **err)
 	if (!by)
 		return -ENOMEM;
 	code = comm_grouping_need(use, "SELECT 1 FROM placement WHERE run = ?1 LIMIT 1",
-				  "has no record of which CPU its threads ran on", err);
+				  strcmp(use->run->source, "exact") != 0 ? no_record : not_counted,
+				  err);
 	if (code)
 		return code;
 	if (sqlite3_prepare_v2(db,
