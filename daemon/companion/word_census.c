@@ -20,6 +20,7 @@ enum {
 	GATHER_NS = 500 * 1000 * 1000,
 	GATHER_TIMES = 4,  /* that, at most, */
 	GATHER_WORDS = 16, /* while there are no more */
+	RETRY_NS = 20 * 1000 * 1000,
 };
 
 struct word {
@@ -210,7 +211,8 @@ static size_t find_due(struct comm_word_census *census, uint64_t now_ns)
 	return n;
 }
 
-static void look_at_due(struct comm_word_census *census, size_t n, uint64_t now_ns)
+/* False: the process that reads the target has had no CPU for it, say. */
+static bool look_at_due(struct comm_word_census *census, size_t n, uint64_t now_ns)
 {
 	int err;
 
@@ -220,6 +222,8 @@ static void look_at_due(struct comm_word_census *census, size_t n, uint64_t now_
 		census->place[i] = (struct comm_peek_place){word->addr, word->read.tgid};
 	}
 	err = census->config.read(census->config.read_ctx, census->place, n, census->now);
+	if (err == -EAGAIN)
+		return false;
 	if (err)
 		memset(census->now, 0, n * sizeof(*census->now));
 	census->stats.looks += n;
@@ -230,6 +234,7 @@ static void look_at_due(struct comm_word_census *census, size_t n, uint64_t now_
 		if (!look(census, word, &census->now[i], now_ns))
 			word->due_ns = UINT64_MAX;
 	}
+	return true;
 }
 
 /* Closes the gaps that settled words leave; when the next look is due. */
@@ -259,11 +264,13 @@ void comm_word_census_turn(struct comm_word_census *census, uint64_t now_ns)
 	if (census->next_ns > now_ns)
 		return;
 	n = find_due(census, now_ns);
+	qsort_r(census->due, n, sizeof(*census->due), order, census);
+	if (n && !look_at_due(census, n, now_ns)) {
+		census->next_ns = now_ns + RETRY_NS;
+		return;
+	}
 	if (first_ns(census) <= now_ns)
 		census->gather_ns = now_ns + GATHER_NS;
-	qsort_r(census->due, n, sizeof(*census->due), order, census);
-	if (n)
-		look_at_due(census, n, now_ns);
 	pack(census);
 }
 

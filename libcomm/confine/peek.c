@@ -407,6 +407,8 @@ int comm_peek_words(struct comm_peek *peek, const struct comm_peek_place *place,
 
 		/* Of who hangs, or has ended, nothing is known; others are asked about all the same. */
 		err = read_words(peek, &request, ret);
+		if (err == -ETIME && peek->late.serial)
+			return -EAGAIN;
 		err = err == -ETIME ? 0 : err;
 		place += some;
 		ret += some;

@@ -39,7 +39,7 @@ ssize_t comm_peek_memory(struct comm_peek *peek, uint32_t tgid, uint64_t addr, v
 			 size_t bytes);
 /*
  * Words of eight bytes, n of them, those of a process together: of those that could not be read is_known is 0.  0, or
- * -EPERM or -EACCES: none may be read.
+ * -EPERM or -EACCES: none may be read; or -EAGAIN, of who is in a hurry: no answer has come yet.
  */
 int comm_peek_words(struct comm_peek *peek, const struct comm_peek_place *place, size_t n,
 		    struct comm_peek_word *ret);

@@ -407,6 +407,8 @@ static long waits(void)
 static void a_reader_that_is_stopped(void **state)
 {
 	enum { QUESTIONS = 2000, WAITS = 100 };
+	const struct comm_peek_place place = {(uintptr_t)&token, (uint32_t)getpid()};
+	struct comm_peek_word word;
 	struct comm_peek *peek;
 	const char *text;
 	long waited = 0, before;
@@ -432,6 +434,7 @@ static void a_reader_that_is_stopped(void **state)
 			assert_int_equal(n, -ETIME);
 	}
 	assert_true(waited < WAITS);
+	assert_int_equal(comm_peek_words(peek, &place, 1, &word), -EAGAIN);
 	kill(reader, SIGCONT);
 	alarm(100);
 	while (comm_peek_memory(peek, (uint32_t)getpid(), (uintptr_t)&token, &buf, sizeof(buf)) !=
@@ -439,6 +442,8 @@ static void a_reader_that_is_stopped(void **state)
 		usleep(1000);
 	alarm(0);
 	assert_int_equal(find_reader(), reader);
+	assert_int_equal(comm_peek_words(peek, &place, 1, &word), 0);
+	assert_true(word.is_known);
 	assert_true(comm_peek_maps(peek, (uint32_t)getpid(), 0, &text) > 0);
 	comm_parser_destroy(parser);
 	parser = NULL;

@@ -17,6 +17,7 @@ static struct {
 	uint64_t value; /* of every word */
 	uint64_t gone;	/* address that cannot be read */
 	uint32_t dead;	/* process that cannot be read */
+	int err;	/* nothing can be read now */
 	unsigned int calls;
 	size_t words;
 	uint64_t addr; /* the last one */
@@ -41,6 +42,8 @@ static int read_made_up(void *ctx, const struct comm_peek_place *place, size_t n
 {
 	(void)ctx;
 	memory.calls++;
+	if (memory.err)
+		return memory.err;
 	memory.words += n;
 	for (size_t i = 0; i < n; i++) {
 		bool is_there = place[i].addr != memory.gone && place[i].tgid != memory.dead;
@@ -288,6 +291,32 @@ static void test_late_looks(void **state)
 	comm_word_census_destroy(census);
 }
 
+/* A reader that has no CPU answers later: no word is lost, and it is not asked again at once. */
+static void test_no_answer_yet(void **state)
+{
+	struct comm_word_census *census = create();
+
+	(void)state;
+	offer(census, 0x1000, 8);
+	memory.err = -EAGAIN;
+	comm_word_census_turn(census, START);
+	comm_word_census_turn(census, START + RETRY_NS / 2);
+	assert_int_equal(memory.calls, 1);
+	assert_in_range(comm_word_census_turn_ms(census, START), RETRY_NS / MS, RETRY_NS / MS + 1);
+	memory.err = 0;
+	turn_until(census, START + RETRY_NS, START + 40 * MS);
+	memory.err = -EAGAIN;
+	turn_until(census, START + 40 * MS, START + 200 * MS);
+	comm_word_census_collect(census, START, take, NULL);
+	assert_int_equal(got.n, 0);
+	memory.err = 0;
+	memory.value = 1;
+	turn_until(census, START + 200 * MS, START + 400 * MS);
+	assert_int_equal(got.n, 1);
+	assert_in_range(got.event[0].census.changed_ns, 180 * MS, 250 * MS);
+	comm_word_census_destroy(census);
+}
+
 static void test_too_many(void **state)
 {
 	struct comm_word_census *census = create();
@@ -325,6 +354,7 @@ int main(void)
 		cmocka_unit_test(test_memory_that_goes),
 		cmocka_unit_test(test_one_call),
 		cmocka_unit_test(test_late_looks),
+		cmocka_unit_test(test_no_answer_yet),
 		cmocka_unit_test(test_too_many),
 		cmocka_unit_test(test_classes),
 	};
