@@ -135,7 +135,7 @@ sqlite3 "$dir/large.db" "CREATE TEMP TABLE one AS SELECT * FROM slice ORDER BY i
   unwritten_first_bytes, edges, bytes, crossing_bytes, crossing_first_bytes, parts, strands, polled_bytes, watches, unanswered_bytes,
   daemon_idle_ns FROM n, one;
   WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 7999) INSERT INTO edge
-  SELECT 1, 1001 + i / 20, i % 20, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, zeroblob(200), 0, x'', 0, 0, 0, 0, 0, 0 FROM n"
+  SELECT 1, 1001 + i / 20, i % 20, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, zeroblob(200), 0, x'', 0, 0, 0, 0, 0, 0, x'' FROM n"
 large=$(stat -c %s "$dir/large.db")
 "$commd" --source replay:tests/golden/migratory.rec --quota 1M --store "$dir/large.db" >"$dir/out" 2>&1
 code=$?
