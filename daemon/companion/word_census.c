@@ -259,6 +259,7 @@ static void pack(struct comm_word_census *census)
 
 void comm_word_census_turn(struct comm_word_census *census, uint64_t now_ns)
 {
+	bool gathers = census->n_new && first_ns(census) <= now_ns;
 	size_t n;
 
 	if (census->next_ns > now_ns)
@@ -269,7 +270,7 @@ void comm_word_census_turn(struct comm_word_census *census, uint64_t now_ns)
 		census->next_ns = now_ns + RETRY_NS;
 		return;
 	}
-	if (first_ns(census) <= now_ns)
+	if (gathers)
 		census->gather_ns = now_ns + GATHER_NS;
 	pack(census);
 }

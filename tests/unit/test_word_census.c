@@ -175,6 +175,23 @@ static void test_first_looks_are_gathered(void **state)
 	}
 }
 
+/* However many come, first looks are no closer together. */
+static void test_many_gatherings(void **state)
+{
+	struct comm_word_census *census = create();
+
+	(void)state;
+	memory.dead = TGID; /* so that no word is looked at again */
+	for (uint64_t now_ns = START; now_ns < START + 10 * (uint64_t)GATHER_NS; now_ns += MS) {
+		for (int i = 0; i < 2; i++)
+			offer(census, 0x1000, 8);
+		comm_word_census_turn(census, now_ns);
+		comm_word_census_collect(census, now_ns, take, NULL);
+	}
+	assert_in_range(memory.calls, 10, 11);
+	comm_word_census_destroy(census);
+}
+
 /* A look that is nearly due is made with others, and not again. */
 static void test_early_looks(void **state)
 {
@@ -348,6 +365,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unchanged_to_the_end),
 		cmocka_unit_test(test_first_looks_are_gathered),
+		cmocka_unit_test(test_many_gatherings),
 		cmocka_unit_test(test_early_looks),
 		cmocka_unit_test(test_changed),
 		cmocka_unit_test(test_neighbours_do_not_count),
