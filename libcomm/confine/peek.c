@@ -173,16 +173,16 @@ static void keep_off(struct comm_peek *peek, uint32_t tgid, uint64_t until_ns)
 	peek->hangs[at].until_ns = until_ns;
 }
 
-/* Which of several it hangs on is found by asking about each. */
-static void note_hang(struct comm_peek *peek, uint32_t tgid, uint64_t begun_ns)
+/* Which of several it hangs on is found by asking about each.  waited_ns: for nothing. */
+static void note_hang(struct comm_peek *peek, uint32_t tgid, uint64_t waited_ns)
 {
-	uint64_t now_ns = comm_clock_now_ns(), until_ns = now_ns + HANG_MS * 1000000ull;
+	uint64_t until_ns = comm_clock_now_ns() + HANG_MS * 1000000ull;
 
 	if (tgid == SEVERAL)
 		peek->apart_ns = until_ns;
 	else
 		keep_off(peek, tgid, until_ns);
-	peek->vain_ns += now_ns - begun_ns;
+	peek->vain_ns += waited_ns;
 	peek->again_ns = 0;
 	give_up(peek);
 }
@@ -224,6 +224,8 @@ static bool is_free(struct comm_peek *peek)
 
 	if (!peek->late.serial)
 		return true;
+	if (!peek->hurries)
+		wait_for_answer(peek, peek->late.begun_ns);
 	do {
 		n = recv(peek->socket, &peek->message, sizeof(peek->message), MSG_DONTWAIT);
 		if (n == sizeof(*head) && !head->serial)
@@ -235,7 +237,7 @@ static bool is_free(struct comm_peek *peek)
 	} else if (n >= 0 || (errno != EAGAIN && errno != EINTR)) {
 		give_up(peek);
 	} else if (is_given_up(peek, peek->late.begun_ns, comm_clock_now_ns())) {
-		note_hang(peek, peek->late.tgid, peek->late.begun_ns);
+		note_hang(peek, peek->late.tgid, SHORT_MS * 1000000ull);
 	}
 	return !peek->late.serial;
 }
@@ -245,9 +247,10 @@ static int ask_all(struct comm_peek *peek, struct comm_peek_request *request, si
 {
 	int err;
 
-	if (hangs(peek, request->tgid) || comm_clock_now_ns() >= peek->end_ns)
-		return -ETIME;
+	/* It may turn out to hang on the very process. */
 	if (!is_free(peek))
+		return -EAGAIN;
+	if (hangs(peek, request->tgid) || comm_clock_now_ns() >= peek->end_ns)
 		return -ETIME;
 	if (peek->socket < 0) {
 		err = make_child(peek);
@@ -281,10 +284,10 @@ static ssize_t receive(struct comm_peek *peek, const struct comm_peek_request *r
 		peek->late.serial = request->serial;
 		peek->late.tgid = request->tgid;
 		peek->late.begun_ns = begun_ns;
-		return -ETIME;
+		return -EAGAIN;
 	}
 	if (!peek->hurries && !wait_for_answer(peek, begun_ns)) {
-		note_hang(peek, request->tgid, begun_ns);
+		note_hang(peek, request->tgid, comm_clock_now_ns() - begun_ns);
 		return -ETIME;
 	}
 	return recv(peek->socket, &peek->message, sizeof(peek->message), MSG_DONTWAIT);
@@ -299,7 +302,7 @@ static ssize_t take(struct comm_peek *peek, const struct comm_peek_request *requ
 
 	do {
 		n = receive(peek, request, begun_ns);
-		if (n == -ETIME)
+		if (n == -ETIME || n == -EAGAIN)
 			return n;
 		if (n == sizeof(*head))
 			peek->pid = (pid_t)head->pid;
@@ -402,19 +405,20 @@ int comm_peek_words(struct comm_peek *peek, const struct comm_peek_place *place,
 	int err = 0;
 
 	memset(ret, 0, n * sizeof(*ret));
+	/* Whom it turns out to hang on is asked about apart. */
+	if (!is_free(peek))
+		return -EAGAIN;
 	while (n && !err) {
 		size_t some = fill(peek, place, n, &request);
 
 		/* Of who hangs, or has ended, nothing is known; others are asked about all the same. */
 		err = read_words(peek, &request, ret);
-		if (err == -ETIME && peek->late.serial)
-			return -EAGAIN;
 		err = err == -ETIME ? 0 : err;
 		place += some;
 		ret += some;
 		n -= some;
 	}
-	return err == -EPERM || err == -EACCES ? err : 0;
+	return err == -EPERM || err == -EACCES || err == -EAGAIN ? err : 0;
 }
 
 int comm_peek_robust_list(struct comm_peek *peek, uint32_t tgid, uint32_t tid, uint64_t *ret)

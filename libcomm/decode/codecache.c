@@ -312,8 +312,8 @@ uint32_t comm_codecache_find(struct comm_codecache *cache, const struct comm_seg
 	return position ? position : decode(cache, seg, ip - seg->delta);
 }
 
-/* Reads the program headers from the mapping of the file's start. */
-static void read_layout(struct comm_codecache *cache, uint32_t tgid, const struct comm_mapping *m,
+/* Reads the program headers from the mapping of the file's start.  False: it cannot be read now. */
+static bool read_layout(struct comm_codecache *cache, uint32_t tgid, const struct comm_mapping *m,
 			struct layout *ret)
 {
 	uint8_t buf[HEADER_BYTES];
@@ -325,13 +325,13 @@ static void read_layout(struct comm_codecache *cache, uint32_t tgid, const struc
 					m->end - m->start < sizeof(buf) ? m->end - m->start
 									: sizeof(buf));
 	if (got < (ssize_t)sizeof(ehdr) || got > (ssize_t)sizeof(buf))
-		return;
+		return got >= 0;
 	memcpy(&ehdr, buf, sizeof(ehdr));
 	if (memcmp(ehdr.e_ident, ELFMAG, SELFMAG) != 0 || ehdr.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    ehdr.e_ident[EI_DATA] != ELFDATA2LSB || ehdr.e_phentsize != sizeof(Elf64_Phdr) ||
 	    ehdr.e_phoff > (uint64_t)got ||
 	    ehdr.e_phnum > ((uint64_t)got - ehdr.e_phoff) / sizeof(Elf64_Phdr))
-		return;
+		return true;
 	for (unsigned i = 0; i < ehdr.e_phnum; i++) {
 		struct load *l = &ret->load[ret->n];
 		Elf64_Phdr phdr;
@@ -342,7 +342,7 @@ static void read_layout(struct comm_codecache *cache, uint32_t tgid, const struc
 		if (ret->n == LOADS || phdr.p_memsz > UINT32_MAX || phdr.p_vaddr > INT64_MAX ||
 		    phdr.p_filesz > phdr.p_memsz || (!ret->n && phdr.p_offset)) {
 			ret->n = 0;
-			return;
+			return true;
 		}
 		l->vaddr = phdr.p_vaddr;
 		l->file_end = phdr.p_vaddr + phdr.p_filesz;
@@ -350,6 +350,7 @@ static void read_layout(struct comm_codecache *cache, uint32_t tgid, const struc
 		l->writable = phdr.p_flags & PF_W;
 		ret->n++;
 	}
+	return true;
 }
 
 /*
@@ -378,7 +379,9 @@ static void find_constant(struct comm_codecache *cache, struct comm_space *space
 		m = *before;
 	}
 	if (layout->file != file || layout->salt != salt) {
-		read_layout(cache, comm_space_tgid(space), &m, layout);
+		layout->file = 0;
+		if (!read_layout(cache, comm_space_tgid(space), &m, layout))
+			return;
 		layout->file = file;
 		layout->salt = salt;
 	}

@@ -396,10 +396,11 @@ static int arena_open(const struct comm_marks_memory *memory, const struct comm_
 		      const struct comm_range *area, void **ret)
 {
 	uint64_t info[2], info_bytes, first;
+	ssize_t n = memory->read(memory->ctx, area->start, info, sizeof(info));
 
 	(void)place;
-	if (memory->read(memory->ctx, area->start, info, sizeof(info)) != sizeof(info))
-		return -ENOENT;
+	if (n != sizeof(info))
+		return n < 0 ? (int)n : -ENOENT;
 	info_bytes = info[0] - area->start;
 	if (info_bytes <= HEAP_INFO_MOST) {
 		first = info[0] + ARENA_BYTES;

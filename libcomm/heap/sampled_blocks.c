@@ -122,6 +122,7 @@ void comm_sampled_blocks_look(struct comm_sampled_blocks *blocks, uint32_t tgid,
 {
 	const struct comm_marks_memory memory = {read_target, blocks};
 	struct sampled_process **known = find(blocks, tgid), *p;
+	int err;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct comm_mapping *m = &map[i];
@@ -134,8 +135,11 @@ void comm_sampled_blocks_look(struct comm_sampled_blocks *blocks, uint32_t tgid,
 		forget(blocks, tgid);
 		p = add(blocks, tgid, m->start);
 		blocks->tgid = tgid;
-		if (p && comm_marks_find_note(&memory, m->start, COMM_ALLOC_NOTE, &p->table))
+		err = p ? comm_marks_find_note(&memory, m->start, COMM_ALLOC_NOTE, &p->table) : 0;
+		if (err == -ENOENT)
 			p->table = 0;
+		else if (err)
+			forget(blocks, tgid);
 		return;
 	}
 	/* It runs another program now, which was not started with the library. */

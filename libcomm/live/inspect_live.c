@@ -25,8 +25,8 @@
 
 enum {
 	NAMES_BYTES_MAX = 128 << 20,
-	PROCESSES_MAX = 512,	 /* whose mappings are kept, and */
-	MAPPINGS_KEPT = 1 << 16, /* so many of all together */
+	PROCESSES_MAX = 512,			   /* whose mappings are kept, and */
+	MAPPINGS_KEPT = COMM_MAPS_MAX + (1 << 16), /* so many of all together */
 	/* Of what is allowed, percent; neither must keep files (target_files.h) from their part. */
 	MAPS_PERCENT = 35,
 	BLOCKS_PERCENT = 15,
@@ -120,15 +120,14 @@ static void look_for_python(struct live_process *p)
 static int keep_maps(struct live_inspect *live, uint32_t tgid, struct comm_mapping *map, size_t n,
 		     struct live_process **ret)
 {
+	int err = comm_process_reader_sysv(live->reader, tgid, live->maps, map, n);
 	struct live_process *p;
 
 	/* The file is empty for kernel threads and for a process that ends. */
-	if (!n) {
+	if (!n || err) {
 		free(map);
-		return -ESRCH;
+		return n ? err : -ESRCH;
 	}
-	if (comm_maps_has_sysv(map, n))
-		comm_maps_set_ipc(live->maps, map, n, comm_process_reader_ipc(live->reader, tgid));
 	p = comm_process_lru_get(&live->processes, tgid);
 	if (!p) {
 		free(map);
@@ -199,14 +198,14 @@ static int live_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, 
 	return err;
 }
 
-/* The mappings that were read last, read if there are none.  0; -EAGAIN: they are not known now; or another -errno. */
+/* The mappings that were read last, read if there are none.  0; -EAGAIN: they are not known now; -ESRCH: it has ended. */
 static int need_maps(struct live_inspect *live, uint32_t tgid, const struct live_process *p)
 {
 	const struct comm_mapping *map;
 	size_t n;
 	int err = p->n ? 0 : live_maps(live, tgid, &map, &n);
 
-	return err == -EINPROGRESS ? -EAGAIN : err;
+	return !err || err == -ESRCH ? err : -EAGAIN;
 }
 
 static ssize_t live_text(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,

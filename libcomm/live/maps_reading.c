@@ -58,6 +58,9 @@ static int go_on(struct comm_maps_readings *readings, struct maps_reading *readi
 		comm_process_reader_maps(readings->reader, reading->tgid, reading->bytes, &text);
 	int err = n < 0 ? (int)n : 0;
 
+	/* The reader has no CPU, say. */
+	if (err == -EAGAIN)
+		return -EINPROGRESS;
 	if (!err && n)
 		err = comm_maps_add(readings->maps, text, (size_t)n, &reading->list);
 	if (err)

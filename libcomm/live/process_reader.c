@@ -223,19 +223,28 @@ ssize_t comm_process_reader_maps(struct comm_process_reader *reader, uint32_t tg
 	return read_maps_itself(reader, tgid, from_bytes);
 }
 
-uint64_t comm_process_reader_ipc(struct comm_process_reader *reader, uint32_t tgid)
+static int ipc_of(struct comm_process_reader *reader, uint32_t tgid, uint64_t *ret)
 {
-	uint64_t number;
-	int err = comm_peek_ipc(reader->peek, tgid, &number);
+	int err = comm_peek_ipc(reader->peek, tgid, ret);
 	struct stat st;
 	char path[64];
 
-	if (!err)
-		return number;
+	if (!err || err == -EAGAIN)
+		return err;
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/ns/ipc", tgid);
-	if (is_left_to_us(err) && stat(path, &st) == 0)
-		return st.st_ino;
-	return (uint64_t)tgid << 32;
+	*ret = is_left_to_us(err) && stat(path, &st) == 0 ? st.st_ino : (uint64_t)tgid << 32;
+	return 0;
+}
+
+int comm_process_reader_sysv(struct comm_process_reader *reader, uint32_t tgid,
+			     struct comm_maps *maps, struct comm_mapping *map, size_t n)
+{
+	uint64_t ipc;
+	int err = comm_maps_has_sysv(map, n) ? ipc_of(reader, tgid, &ipc) : -ENOENT;
+
+	if (!err)
+		comm_maps_set_ipc(maps, map, n, ipc);
+	return err == -EAGAIN ? err : 0;
 }
 
 int comm_process_reader_program(struct comm_process_reader *reader, uint32_t tgid,

@@ -7,6 +7,7 @@
 #ifndef COMM_PROCESS_READER_H
 #define COMM_PROCESS_READER_H
 
+#include "maps.h"
 #include "peek.h"
 
 struct comm_process_reader;
@@ -29,8 +30,12 @@ int comm_process_reader_words_of(struct comm_process_reader *reader, uint32_t tg
 ssize_t comm_process_reader_maps(struct comm_process_reader *reader, uint32_t tgid,
 				 uint64_t from_bytes, const char **ret);
 
-/* The number of a process's IPC namespace; where that is not known, a number of the process's own. */
-uint64_t comm_process_reader_ipc(struct comm_process_reader *reader, uint32_t tgid);
+/*
+ * Gives System V's segments among a process's mappings the number of its IPC namespace; where that is not known, a number
+ * of the process's own.  0, or -EAGAIN: it is not known yet.
+ */
+int comm_process_reader_sysv(struct comm_process_reader *reader, uint32_t tgid,
+			     struct comm_maps *maps, struct comm_mapping *map, size_t n);
 
 /* The link that its program was started by.  0 or -errno. */
 int comm_process_reader_program(struct comm_process_reader *reader, uint32_t tgid,

@@ -21,7 +21,9 @@ enum {
 
 struct awaited {
 	uint32_t tgid; /* 0: free */
-	uint64_t record, until_ns;
+	uint64_t base, until_ns;
+	uint64_t
+		record; /* of the module at base; 0: not known, as its memory could not be read yet */
 };
 
 /* A process whose memory may have names. */
@@ -132,6 +134,8 @@ static uint32_t ask_naming(struct comm_marked *marked, struct naming *n)
 	if (n->looked)
 		n->told.changes = 0;
 	err = comm_marks_objects(&memory, n->process, &n->told);
+	if (err == -EAGAIN)
+		return 0;
 	n->failed = err < 0 ? n->failed + 1 : 0;
 	if (n->failed == FAILURES_MAX)
 		forget_naming(marked, n->tgid);
@@ -180,14 +184,17 @@ static bool tell(struct comm_marked *marked, uint32_t tgid, uint64_t record)
 	return err != -EAGAIN;
 }
 
-static void await(struct comm_marked *marked, uint32_t tgid, uint64_t record)
+static void await(struct comm_marked *marked, uint32_t tgid, uint64_t base, uint64_t record)
 {
 	for (size_t i = 0; i < AWAITED_MAX; i++) {
 		struct awaited *a = &marked->awaited[i];
 
 		if (a->tgid)
 			continue;
-		*a = (struct awaited){tgid, record, comm_clock_now_ns() + AWAIT_NS};
+		*a = (struct awaited){.tgid = tgid,
+				      .base = base,
+				      .until_ns = comm_clock_now_ns() + AWAIT_NS,
+				      .record = record};
 		marked->n_awaited++;
 		return;
 	}
@@ -220,12 +227,24 @@ void comm_marked_look(struct comm_marked *marked, uint32_t tgid, const struct co
 		err = comm_marks_find(&memory, m->start, &record);
 		if (err == -ENOENT)
 			marked->no_marks[m->file / 8] |= (uint8_t)(1 << m->file % 8);
-		if (err)
+		if (err && err != -EAGAIN)
 			continue;
-		if (!tell(marked, tgid, record))
-			await(marked, tgid, record);
+		if (err)
+			await(marked, tgid, m->start, 0);
+		else if (!tell(marked, tgid, record))
+			await(marked, tgid, m->start, record);
 		return;
 	}
+}
+
+/* False: it is still to be awaited. */
+static bool tell_awaited(struct comm_marked *marked, struct awaited *a)
+{
+	struct marked_process process = {marked, a->tgid, 0};
+	const struct comm_marks_memory memory = {read_process, &process};
+	int err = a->record ? 0 : comm_marks_find(&memory, a->base, &a->record);
+
+	return err ? err != -EAGAIN : tell(marked, a->tgid, a->record);
 }
 
 void comm_marked_await(struct comm_marked *marked)
@@ -233,8 +252,7 @@ void comm_marked_await(struct comm_marked *marked)
 	for (size_t i = 0; marked->n_awaited && i < AWAITED_MAX; i++) {
 		struct awaited *a = &marked->awaited[i];
 
-		if (a->tgid &&
-		    (tell(marked, a->tgid, a->record) || comm_clock_now_ns() >= a->until_ns))
+		if (a->tgid && (tell_awaited(marked, a) || comm_clock_now_ns() >= a->until_ns))
 			stop_awaiting(marked, a);
 	}
 	ask_all(marked);

@@ -119,7 +119,7 @@ static bool reread(struct comm_space *space, uint64_t now_ns)
 		return false;
 	}
 	space->asked = true;
-	space->changed = space->reads && space->again;
+	space->changed = (space->reads && space->again) || err == -EAGAIN || err == -ETIME;
 	space->reads = false;
 	space->asked_ns = now_ns;
 	/*

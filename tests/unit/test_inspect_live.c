@@ -443,7 +443,7 @@ static void mappings_are_read_within_what_is_allowed(void **state)
 /* Each child of a large program has all of its mappings. */
 static void mappings_of_many_children_are_not_all_kept(void **state)
 {
-	enum { PIECES = 20000, CHILDREN = 8, PAGE_BYTES = 4096, KEPT_MIB = 8 };
+	enum { PIECES = 20000, CHILDREN = 16, PAGE_BYTES = 4096, KEPT_MIB = 14 };
 	size_t bytes = (size_t)PIECES * PAGE_BYTES, before, n = 0;
 	const struct comm_mapping *map;
 	struct comm_mapping m;
