@@ -5,6 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+/* More is not packed: an edge of a hostile result may have any number. */
+#define MOST_BYTES 0x1p63
+
 static void sum(void *to_row, const void *row)
 {
 	const struct comm_dated *from = row;
@@ -76,7 +79,7 @@ size_t comm_dates_pack(const struct comm_dated *date, size_t n, uint8_t *ret_pac
 
 		if (!(date[i].bytes > 0))
 			continue;
-		words[1] = htole64((uint64_t)llround(date[i].bytes));
+		words[1] = htole64((uint64_t)round(fmin(date[i].bytes, MOST_BYTES)));
 		memcpy(at, words, sizeof(words));
 		at += COMM_DATED_PACKED;
 	}

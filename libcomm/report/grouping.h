@@ -26,7 +26,7 @@ struct comm_end {
 	/* Likewise: of the row's bytes, packed dates (dated.h); 0 bytes: the ages are all that is known. */
 	const uint8_t *dates;
 	size_t dates_bytes;
-	double bytes; /* of the row */
+	double bytes; /* of the row: more than 0, and finite */
 };
 
 /* A node that an end belongs to, and how much of the end. */

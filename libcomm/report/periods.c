@@ -182,11 +182,12 @@ bool comm_periods_equal(const struct comm_run *run, uint64_t piece_ns, struct co
 
 	if (!piece_ns)
 		piece_ns = left_ns / COMM_PERIODS_USUAL + 1;
-	*ret = (struct comm_periods){.end_ns = run->end_ns};
+	*ret = (struct comm_periods){.n = 1, .start_ns = {run->start_ns}, .end_ns = run->end_ns};
 	if (left_ns / piece_ns >= COMM_PERIODS_MAX && left_ns > COMM_PERIODS_MAX * piece_ns)
 		return false;
-	for (uint64_t at_ns = run->start_ns; at_ns < run->end_ns || !ret->n; at_ns += piece_ns)
-		ret->start_ns[ret->n++] = at_ns;
+	/* Not by adding pieces, which may be longer than any time is. */
+	for (; left_ns > piece_ns; left_ns -= piece_ns)
+		ret->start_ns[ret->n++] = run->end_ns - (left_ns - piece_ns);
 	return true;
 }
 

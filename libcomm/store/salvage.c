@@ -213,7 +213,7 @@ static int copy_table(struct salvage *salvage, const char *name)
 {
 	sqlite3_stmt *runs = NULL;
 	struct salvage_table table;
-	int err = table_init(salvage, name, &table);
+	int err = table_init(salvage, name, &table), rc = SQLITE_DONE;
 
 	if (err)
 		return err;
@@ -221,8 +221,10 @@ static int copy_table(struct salvage *salvage, const char *name)
 		copy_all(salvage, &table, 0);
 	} else {
 		err = prepare(salvage->to, &runs, sqlite3_mprintf("SELECT id FROM run"));
-		while (!err && !salvage->failed && sqlite3_step(runs) == SQLITE_ROW)
+		while (!err && !salvage->failed && (rc = sqlite3_step(runs)) == SQLITE_ROW)
 			copy_all(salvage, &table, sqlite3_column_int64(runs, 0));
+		if (!err && !salvage->failed && rc != SQLITE_DONE)
+			err = comm_schema_errno(salvage->to);
 		sqlite3_finalize(runs);
 	}
 	table_deinit(&table);
@@ -238,14 +240,17 @@ static int exec(sqlite3 *db, const char *sql)
 static int copy_tables(struct salvage *salvage)
 {
 	sqlite3_stmt *names = NULL;
+	int rc = SQLITE_DONE;
 	int err = prepare(
 		salvage->to, &names,
 		sqlite3_mprintf("SELECT m.name FROM sqlite_master m, pragma_table_info(m.name) c"
 				" WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite%%'"
 				" AND c.pk = 1 ORDER BY c.name = 'run', m.name"));
 
-	while (!err && sqlite3_step(names) == SQLITE_ROW)
+	while (!err && (rc = sqlite3_step(names)) == SQLITE_ROW)
 		err = copy_table(salvage, (const char *)sqlite3_column_text(names, 0));
+	if (!err && rc != SQLITE_DONE)
+		err = comm_schema_errno(salvage->to);
 	sqlite3_finalize(names);
 	return err;
 }
@@ -254,6 +259,7 @@ static int copy_tables(struct salvage *salvage)
 static int drop_strays(struct salvage *salvage)
 {
 	sqlite3_stmt *names = NULL;
+	int rc = SQLITE_DONE;
 	int err = exec(salvage->to, "DELETE FROM slice WHERE run NOT IN (SELECT id FROM run)");
 
 	if (!err)
@@ -262,7 +268,7 @@ static int drop_strays(struct salvage *salvage)
 			sqlite3_mprintf(
 				"SELECT m.name FROM sqlite_master m, pragma_table_info(m.name)"
 				" c WHERE m.type = 'table' AND c.name = 'slice'"));
-	while (!err && sqlite3_step(names) == SQLITE_ROW) {
+	while (!err && (rc = sqlite3_step(names)) == SQLITE_ROW) {
 		char *sql = sqlite3_mprintf("DELETE FROM %s WHERE NOT EXISTS (SELECT 1 FROM slice s"
 					    " WHERE s.id = %s.slice AND s.run = %s.run)",
 					    sqlite3_column_text(names, 0),
@@ -272,6 +278,8 @@ static int drop_strays(struct salvage *salvage)
 		err = sql ? exec(salvage->to, sql) : -ENOMEM;
 		sqlite3_free(sql);
 	}
+	if (!err && rc != SQLITE_DONE)
+		err = comm_schema_errno(salvage->to);
 	sqlite3_finalize(names);
 	return err;
 }

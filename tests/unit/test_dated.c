@@ -3,6 +3,7 @@
 #include "made_store.h"
 
 #include <errno.h>
+#include <fenv.h>
 #include <math.h>
 #include <string.h>
 
@@ -33,6 +34,22 @@ static void test_packed(void **state)
 	unpack = (struct comm_dates_unpack){packed, packed + n - 1, 1000};
 	assert_true(comm_dates_next(&unpack, &at_ns, &bytes));
 	assert_false(comm_dates_next(&unpack, &at_ns, &bytes));
+}
+
+/* More bytes than a packed number has room for. */
+static void test_packed_most(void **state)
+{
+	const struct comm_dated date = {.at_ns = 5, .bytes = 1e300};
+	uint8_t packed[COMM_DATED_PACKED];
+	struct comm_dates_unpack unpack = {packed, packed, 1e300};
+	uint64_t at_ns;
+	double bytes;
+
+	(void)state;
+	feclearexcept(FE_ALL_EXCEPT);
+	unpack.end += comm_dates_pack(&date, 1, packed);
+	assert_int_equal(fetestexcept(FE_INVALID), 0);
+	assert_true(comm_dates_next(&unpack, &at_ns, &bytes) && bytes == 0x1p63);
 }
 
 /* Of too many the latest stay. */
@@ -153,13 +170,14 @@ static void test_report(void **state)
 	comm_report_free(report);
 }
 
-/* As many pieces as there may be, and one more. */
+/* As many pieces as there may be, a single one, and one too many. */
 static void test_pieces(void **state)
 {
 	struct comm_query query = {
 		.size = sizeof(query), .by = "time", .self = true, .piece_ns = SECOND};
 	struct comm_reader *reader;
 	struct comm_report *report;
+	uint64_t to_ns = 0;
 	char *err;
 
 	(void)state;
@@ -167,7 +185,14 @@ static void test_pieces(void **state)
 	report = report_of(&query);
 	assert_true(report->n_edges > 0);
 	comm_report_free(report);
-	query.piece_ns--;
+	/* One that is longer than the run. */
+	query.piece_ns = UINT64_MAX;
+	report = report_of(&query);
+	for (size_t i = 0; i < report->n_nodes; i++)
+		to_ns += node(report, i)->to_ns;
+	assert_int_equal(to_ns, 64 * SECOND);
+	comm_report_free(report);
+	query.piece_ns = SECOND - 1;
 	assert_int_equal(comm_reader_open(path, &reader, &err), 0);
 	assert_int_equal(comm_reader_report(reader, &query, &report, &err), -EINVAL);
 	assert_non_null(strstr(err, "more than 64 pieces"));
@@ -179,6 +204,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_packed),
+		cmocka_unit_test(test_packed_most),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test_setup_teardown(test_report, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_pieces, setup, teardown),
