@@ -13,8 +13,8 @@
 
 enum {
 	COMM_TOOL_DATES_SLICES = 1 << 20,
-	COMM_TOOL_DATES_CELLS =
-		1 << 20, /* once there are as many, new ones are of a time not known */
+	/* Once there are as many, all is of a time not known but what a cell of the other table still points to. */
+	COMM_TOOL_DATES_CELLS = 1 << 20,
 };
 
 struct comm_tool_dates_slices {

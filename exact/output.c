@@ -352,15 +352,17 @@ static UInt count_dates(void)
 	return n;
 }
 
+/* What a child that still runs counted as a second file began is of a slice of the first. */
 static void put_date(struct comm_tool_cell *date)
 {
 	const struct comm_tool_cell *of = comm_table_at(&trace->table, date->writer);
 	const uint64_t bytes = date->bytes;
-	struct comm_exact_file_date told = {.src = of->writer,
-					    .dst = comm_table_reader(of->reader),
-					    .object = of->object,
-					    .phase = date->reader,
-					    .bytes = bytes - date->told_bytes};
+	struct comm_exact_file_date told = {
+		.src = of->writer,
+		.dst = comm_table_reader(of->reader),
+		.object = of->object,
+		.phase = date->reader < phase.index ? date->reader : COMM_EXACT_NO_PHASE,
+		.bytes = bytes - date->told_bytes};
 
 	date->told_bytes = bytes;
 	put(&told, sizeof(told));

@@ -30,15 +30,23 @@ static uint16_t next(void)
 	return (__atomic_fetch_add(&epochs->n, 1, __ATOMIC_RELAXED)) % COMM_EXACT_EPOCH_WRAP + 1;
 }
 
-/* Reads are of it as well, unless they are stopped. */
-static void read_in(uint16_t now)
+/*
+ * Reads are of the epoch that the process is in as well, unless they are stopped.  Another one may begin meanwhile, and
+ * its number come here first: who comes last sees to it that the last one stays.  In one order with go_on() and
+ * comm_exact_epoch_stop(): who finds reads stopped has set the epoch before who lets them go on looks for it.
+ */
+static void read_in(void)
 {
-	uint16_t was = __atomic_load_n(&comm_exact_epoch_read, __ATOMIC_RELAXED);
+	uint16_t was = __atomic_load_n(&comm_exact_epoch_read, __ATOMIC_SEQ_CST), now;
 
-	while (was != COMM_EXACT_STOPPED &&
-	       !__atomic_compare_exchange_n(&comm_exact_epoch_read, &was, now, 0, __ATOMIC_RELAXED,
-					    __ATOMIC_RELAXED))
-		;
+	do {
+		now = __atomic_load_n(&comm_exact_epoch, __ATOMIC_SEQ_CST);
+		while (was != COMM_EXACT_STOPPED &&
+		       !__atomic_compare_exchange_n(&comm_exact_epoch_read, &was, now, 0,
+						    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+			;
+	} while (was != COMM_EXACT_STOPPED &&
+		 now != __atomic_load_n(&comm_exact_epoch, __ATOMIC_SEQ_CST));
 }
 
 /*
@@ -55,9 +63,9 @@ static void go_on(const uint64_t *frame, const uint32_t *slice)
 		e.frame = frame ? *frame : e.frame;
 		e.slice = is_over() ? COMM_EXACT_NO_SLICE : slice ? *slice : e.slice;
 		epochs->epoch[now] = e;
-	} while (!__atomic_compare_exchange_n(&comm_exact_epoch, &was, now, 0, __ATOMIC_ACQ_REL,
+	} while (!__atomic_compare_exchange_n(&comm_exact_epoch, &was, now, 0, __ATOMIC_SEQ_CST,
 					      __ATOMIC_RELAXED));
-	read_in(now);
+	read_in();
 }
 
 void comm_exact_epochs_cut(void)
@@ -83,13 +91,14 @@ void comm_exact_epoch_frame(uint64_t frame)
 		return;
 	}
 	comm_exact_epoch = (frame - 1) % COMM_EXACT_EPOCH_WRAP + 1;
-	read_in(comm_exact_epoch);
+	read_in();
 }
 
 void comm_exact_epoch_stop(int stopped)
 {
 	__atomic_store_n(&comm_exact_epoch_read, stopped ? COMM_EXACT_STOPPED : comm_exact_epoch,
-			 __ATOMIC_RELAXED);
+			 __ATOMIC_SEQ_CST);
+	read_in();
 }
 
 void comm_exact_epochs_forked(void)

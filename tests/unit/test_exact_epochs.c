@@ -8,7 +8,31 @@
 
 #include <cmocka.h>
 
+/* A slice that begins just before the epoch of reads is set; 0: none does. */
+static uint32_t slice_between;
+static void between(const void *to);
+
+#define __atomic_compare_exchange_n(p, ...) \
+	(between(p), __atomic_compare_exchange_n(p, __VA_ARGS__))
+#define __atomic_store_n(p, value, order)           \
+	({                                          \
+		__typeof__(*(p)) value_ = (value);  \
+                                                    \
+		between(p);                         \
+		__atomic_store_n(p, value_, order); \
+	})
+
 #include "../exact/tsan/epoch.c"
+
+static void between(const void *to)
+{
+	const uint32_t slice = slice_between;
+
+	if (to != &comm_exact_epoch_read || !slice)
+		return;
+	slice_between = 0;
+	comm_exact_epoch_slice(slice);
+}
 
 void *comm_exact_map_shared(size_t bytes)
 {
@@ -94,6 +118,27 @@ static void test_stopped(void **state)
 	assert_int_equal(comm_exact_epoch_read, comm_exact_epoch);
 }
 
+/* A slice begins in another thread while a frame does, and while reads go on. */
+static void test_at_once(void **state)
+{
+	(void)state;
+	begin_epochs(1);
+	slice_between = 1;
+	comm_exact_epoch_frame(1);
+	assert_int_equal(slice_between, 0);
+	assert_int_equal(comm_exact_epoch_read, comm_exact_epoch);
+	comm_exact_epoch_stop(1);
+	slice_between = 2;
+	comm_exact_epoch_stop(0);
+	assert_int_equal(slice_between, 0);
+	assert_int_equal(comm_exact_epoch_read, comm_exact_epoch);
+	/* Stopped, reads stay so. */
+	slice_between = 3;
+	comm_exact_epoch_stop(1);
+	assert_int_equal(slice_between, 0);
+	assert_int_equal(comm_exact_epoch_read, COMM_EXACT_STOPPED);
+}
+
 /* No slice is told wrongly once numbers are given again. */
 static void test_wrap(void **state)
 {
@@ -120,9 +165,8 @@ static void test_wrap(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_frames_alone),
-		cmocka_unit_test(test_frames_and_slices),
-		cmocka_unit_test(test_stopped),
+		cmocka_unit_test(test_frames_alone), cmocka_unit_test(test_frames_and_slices),
+		cmocka_unit_test(test_stopped),	     cmocka_unit_test(test_at_once),
 		cmocka_unit_test(test_wrap),
 	};
 	int code = cmocka_run_group_tests(tests, NULL, NULL);
