@@ -74,6 +74,8 @@ static void count_read(struct comm_window_pairs *pairs, const struct comm_window
 		pairs->n_others++;
 		return;
 	}
+	if (!pairs->known)
+		return;
 	pair = pair_of(pairs, read);
 	if (!pair)
 		return;
@@ -88,8 +90,7 @@ void comm_window_pairs_access(struct comm_window_pairs *pairs,
 {
 	if (!(access->flags & EITHER_WAY))
 		pairs->known = false;
-	if (access->flags & COMM_ACCESS_READ && !(access->flags & COMM_ACCESS_KERNEL) &&
-	    pairs->known)
+	if (access->flags & COMM_ACCESS_READ && !(access->flags & COMM_ACCESS_KERNEL))
 		count_read(pairs, access);
 	if (!(access->flags & COMM_ACCESS_WRITE))
 		return;
@@ -124,7 +125,7 @@ static void set_write(struct comm_event *event, const struct comm_live_word *wor
 	event->fed.write = precise(word, write->ip, write->flags, COMM_ACCESS_WRITE);
 }
 
-/* No read was seen: of the drawn one all is known but who wrote. */
+/* No read like the drawn one was seen of a known write: of the drawn one all is known but who wrote. */
 static void tell_drawn(const struct comm_window_pairs *pairs, const struct comm_live_word *word,
 		       struct comm_event *event)
 {

@@ -38,7 +38,7 @@ struct comm_window_pairs {
 	uint32_t n_pairs, capacity;
 	uint64_t code_ip;  /* of the drawn read's instruction */
 	uint64_t n_reads;  /* of all pairs */
-	uint64_t n_others; /* reads of known writes by other code */
+	uint64_t n_others; /* reads by other code, of whatever write */
 	uint64_t n_writes; /* that were seen */
 	/* Several, all by one thread; and by one instruction of it. */
 	bool are_of_thread, are_of_one;
@@ -59,9 +59,9 @@ void comm_window_pairs_access(struct comm_window_pairs *pairs,
 void comm_window_pairs_gap(struct comm_window_pairs *pairs);
 
 /*
- * Pushes the window's COMM_EV_FED events, which share what the word stands for by their reads.  Where nothing but
- * writes was seen, several and all of one thread, they are taken to be what the drawn read finds
- * (read_ns is 0: nobody saw it): the next write after a read need not be of who wrote last before it.  Of several
+ * Pushes the window's COMM_EV_FED events, which share what the word stands for by their reads.  Where no
+ * pair was seen and no read by other code, but several writes, all of one thread, they are taken to be what the drawn read
+ * finds (read_ns is 0: nobody saw it): the next write after a read need not be of who wrote last before it.  Of several
  * instructions write.ip is 0, as it is where nobody but the reader can have written the word.  Else the writer is
  * not known: one event with write.flags 0.
  */

@@ -179,6 +179,26 @@ static void test_another_datum(void **state)
 	assert_true(about(told(PARSER, FILL, MATCHER, CHECK), 1000));
 }
 
+/* Likewise where it is not known whose write is read as something else; the kernel's reads may be the sampler's. */
+static void test_another_datum_of_unknown(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		comm_window_pairs_clear(&pairs, CHECK);
+		if (i != 1)
+			access_by(JOURNAL, COUNT, i ? R | KERNEL : R);
+		access_by(PARSER, FILL, W);
+		access_by(PARSER, FILL, W);
+		if (i == 1) {
+			comm_window_pairs_gap(&pairs);
+			access_by(JOURNAL, COUNT, R);
+		}
+		tell();
+		assert_int_equal(n_heard, 1);
+		assert_int_equal(heard[0].fed.write.flags, i == 2 ? W : 0);
+	}
+}
+
 /* Who takes a lock reads what who gave it back wrote; who fails to reads what the holder did. */
 static void test_lock_handed_on(void **state)
 {
@@ -374,6 +394,7 @@ int main(void)
 		TEST(test_recycled_block),
 		TEST(test_copies_of_a_loop),
 		TEST(test_another_datum),
+		TEST(test_another_datum_of_unknown),
 		TEST(test_lock_handed_on),
 		TEST(test_counter),
 		TEST(test_byte_loops),
