@@ -266,16 +266,28 @@ static bool check(bool ok, const char *what)
 	return ok;
 }
 
+/* Code that reads the word, another one each time, where there are several. */
+static uint64_t reads_in_turn(enum word word, unsigned int turn)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < ANSWERS; i++)
+		n += truth[i].word == word;
+	for (unsigned int i = 0, nth = n ? turn % n : 0; i < ANSWERS; i++)
+		if (truth[i].word == word && !nth--)
+			return (uint64_t)truth[i].read;
+	return (uint64_t)constant_check;
+}
+
 static const struct comm_window_means unbound = {INFINITY, INFINITY};
 
 /* Opens windows on a word, until so many were told of. */
 static void watch(struct comm_register_windows *w, enum word word, pid_t pid)
 {
-	const struct comm_live_word live = {
+	struct comm_live_word live = {
 		.tgid = (uint32_t)pid,
 		.tid = shared->tid[MATCHER],
 		.addr = (uint64_t)&data[word].word,
-		.ip = (uint64_t)box_check,
 		.size_bytes = 8,
 		.lag_ns = word == OFTEN ? LONG_LAG_NS : LAG_NS,
 		.stands_for = 1,
@@ -285,6 +297,7 @@ static void watch(struct comm_register_windows *w, enum word word, pid_t pid)
 	for (unsigned int i = 0; i < TRIES; i++) {
 		if ((word == CONSTANT ? told.nobody : told.windows) >= WINDOWS)
 			break;
+		live.ip = live.code_ip = reads_in_turn(word, i);
 		comm_register_windows_offer(w, &live);
 		comm_register_windows_turn(w, comm_clock_now_ns(), &unbound, &unbound);
 		do {
