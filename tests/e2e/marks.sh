@@ -12,11 +12,27 @@ build() {
   not_ok "builds with $*" "$(cat "$dir/log")"
 }
 
+declare -A runs
 # profile NAME COMMAND...: into $dir/NAME.db.
 profile() {
   local db=$dir/$1.db
+  runs[$1]=${*@Q}
   shift
   "$commd" -q --source bpf --rate 1000 --slice 500ms --store "$db" -- "$@" >"$dir/log" 2>&1
+}
+
+# told NAME CHECK...: it holds of the run of that name.  One lasts less than a second, of which commd has no CPU for some
+# on a busy machine, so that a longer one is made, four times at most.
+told() {
+  local name=$1
+  shift
+  for _ in 1 2 3 4; do
+    "$@" && return
+    [ -n "${runs[$name]-}" ] || return 1
+    rm -f "$dir/$name.db"*
+    eval "profile ${runs[$name]/\'500\'/2500}"
+  done
+  "$@"
 }
 
 # Most of what goes between regions goes from where it is written to where it is read, and no
@@ -45,7 +61,7 @@ inside() { # NAME
 check() { # WHAT NAME [AROUND]
   local what=$1
   shift
-  if flows "$@"; then ok "$what"; else not_ok "$what" "$(cat "$dir/log" "$dir/err" "$dir/out")"; fi
+  if told "$1" flows "$@"; then ok "$what"; else not_ok "$what" "$(cat "$dir/log" "$dir/err" "$dir/out")"; fi
 }
 
 build pie gcc
@@ -77,7 +93,7 @@ names_objects() { # NAME
       ([.edges[].bytes] | add) as $all | ($marked[0].read_bytes > 0.2 * $all / 2) or error("\($o)")' \
       "$dir/r" >"$dir/out" 2>&1
 }
-if names_objects pie; then ok "named memory"; else not_ok "named memory" "$(cat "$dir/err" "$dir/out")"; fi
+if told pie names_objects pie; then ok "named memory"; else not_ok "named memory" "$(cat "$dir/err" "$dir/out")"; fi
 "$commctl" report --store "$dir/pie.db" --json --by outermost --min-share 0 --top 0 >"$dir/r"
 jq -e '[.nodes[].name] | (index("reader") != null) and (index("read a") == null)' "$dir/r" >/dev/null &&
   ok "--by outermost: what is inside counts" || not_ok "--by outermost: what is inside counts" "$(cat "$dir/r")"
@@ -93,8 +109,10 @@ profile exec "$dir/pie" 500 exec
 check "what is run by exec() is not inside" exec
 profile stop "$dir/pie" 500 stop
 check "nothing is sampled between COMM_STOP() and COMM_START()" stop
-"$commctl" report --store "$dir/stop.db" --json | jq -e '.loss.stopped > 0' >/dev/null &&
-  ok "and that is told" || not_ok "and that is told" "$("$commctl" report --store "$dir/stop.db" --json | jq -c .loss)"
+stopped() {
+  "$commctl" report --store "$dir/stop.db" --json | jq -e '.loss.stopped > 0' >/dev/null
+}
+told stop stopped && ok "and that is told" || not_ok "and that is told" "$("$commctl" report --store "$dir/stop.db" --json | jq -c .loss)"
 profile wild "$dir/pie" 500 wild
 check "words that point anywhere have no names" wild
 
@@ -109,10 +127,12 @@ streams() { # NAME: share of each stream from a "write" region to a "read" regio
       [.edges[] | {from: $name[.from], to: $name[.to], bytes} | select(.from | startswith("write")) | select(.to | startswith("read "))] |
       (map(.bytes) | add) as $all | map({(.from + " to " + .to): (.bytes / $all)}) | add'
 }
-exact=$(streams exact) sampled=$(streams pie)
-jq -en --argjson e "$exact" --argjson s "$sampled" '($e | keys) == ["write a to read a", "write b to read b"] and
-  ([$e, $s | keys[]] | unique | map(($e[.] // 0) - ($s[.] // 0) | fabs) | max) < 0.2' >/dev/null &&
-  ok "samples agree with it" || not_ok "samples agree with it" "$exact $sampled"
+exact=$(streams exact)
+agrees() {
+  sampled=$(streams pie) && jq -en --argjson e "$exact" --argjson s "$sampled" '($e | keys) == ["write a to read a", "write b to read b"] and
+  ([$e, $s | keys[]] | unique | map(($e[.] // 0) - ($s[.] // 0) | fabs) | max) < 0.2' >/dev/null
+}
+told pie agrees && ok "samples agree with it" || not_ok "samples agree with it" "$exact $sampled"
 "$commctl" report --store "$dir/exact.db" --json --by function,region --self --min-share 0 --top 0 |
   jq -e '[.nodes[].name] | index("get read a") != null and index("get write a") == null' >/dev/null &&
   ok "a function in two regions is two nodes" || not_ok "a function in two regions is two nodes"
