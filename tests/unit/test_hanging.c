@@ -400,6 +400,35 @@ static long waits(void)
 	return usage.ru_nvcsw;
 }
 
+/* Makes *ret, whose reader is stopped, for who is in a hurry. */
+static pid_t stop_reader(struct comm_peek **ret)
+{
+	pid_t reader;
+	int buf;
+
+	assert_int_equal(comm_peek_create(parser, ret), 0);
+	assert_int_equal(
+		comm_peek_memory(*ret, (uint32_t)getpid(), (uintptr_t)&token, &buf, sizeof(buf)),
+		sizeof(buf));
+	reader = find_reader();
+	assert_true(reader > 0);
+	comm_peek_hurry(*ret, true);
+	kill(reader, SIGSTOP);
+	return reader;
+}
+
+/* Until there is one that answers. */
+static void await_reader(struct comm_peek *peek)
+{
+	int buf;
+
+	alarm(100);
+	while (comm_peek_memory(peek, (uint32_t)getpid(), (uintptr_t)&token, &buf, sizeof(buf)) !=
+	       sizeof(buf))
+		usleep(1000);
+	alarm(0);
+}
+
 /*
  * Who is in a hurry waits once for a reader that is stopped, and is told so at once of all else that it asks for; it has not
  * given the reader up, so that all can be read again when that goes on.
@@ -417,14 +446,7 @@ static void a_reader_that_is_stopped(void **state)
 	int buf;
 
 	(void)state;
-	assert_int_equal(comm_peek_create(parser, &peek), 0);
-	assert_int_equal(
-		comm_peek_memory(peek, (uint32_t)getpid(), (uintptr_t)&token, &buf, sizeof(buf)),
-		sizeof(buf));
-	reader = find_reader();
-	assert_true(reader > 0);
-	comm_peek_hurry(peek, true);
-	kill(reader, SIGSTOP);
+	reader = stop_reader(&peek);
 	for (int i = 0; i < QUESTIONS; i++) {
 		before = waits();
 		n = i % 2 ? comm_peek_maps(peek, (uint32_t)getpid(), 0, &text)
@@ -436,11 +458,7 @@ static void a_reader_that_is_stopped(void **state)
 	assert_true(waited < WAITS);
 	assert_int_equal(comm_peek_words(peek, &place, 1, &word), -EAGAIN);
 	kill(reader, SIGCONT);
-	alarm(100);
-	while (comm_peek_memory(peek, (uint32_t)getpid(), (uintptr_t)&token, &buf, sizeof(buf)) !=
-	       sizeof(buf))
-		usleep(1000);
-	alarm(0);
+	await_reader(peek);
 	assert_int_equal(find_reader(), reader);
 	assert_int_equal(comm_peek_words(peek, &place, 1, &word), 0);
 	assert_true(word.is_known);
@@ -458,21 +476,11 @@ static void a_reader_that_stays_stopped(void **state)
 	int buf;
 
 	(void)state;
-	assert_int_equal(comm_peek_create(parser, &peek), 0);
-	assert_int_equal(
-		comm_peek_memory(peek, (uint32_t)getpid(), (uintptr_t)&token, &buf, sizeof(buf)),
-		sizeof(buf));
-	reader = find_reader();
-	comm_peek_hurry(peek, true);
-	kill(reader, SIGSTOP);
+	reader = stop_reader(&peek);
 	assert_int_equal(
 		comm_peek_memory(peek, (uint32_t)child, (uintptr_t)&token, &buf, sizeof(buf)),
 		-EAGAIN);
-	alarm(100);
-	while (comm_peek_memory(peek, (uint32_t)getpid(), (uintptr_t)&token, &buf, sizeof(buf)) !=
-	       sizeof(buf))
-		usleep(1000);
-	alarm(0);
+	await_reader(peek);
 	assert_int_not_equal(find_reader(), reader);
 	/* The process that it was asked about last is left alone for a while. */
 	assert_int_equal(
