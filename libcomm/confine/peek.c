@@ -211,8 +211,9 @@ static bool wait_for_answer(struct comm_peek *peek, uint64_t begun_ns)
 		if (poll(&fd, 1, now_ns < late_ns ? (int)((late_ns - now_ns) / 1000000) + 1 : 10) >
 		    0)
 			return true;
+		/* Who has answered just now waits for no CPU any more. */
 		if (is_given_up(peek, begun_ns, comm_clock_now_ns()))
-			return false;
+			return poll(&fd, 1, 0) > 0;
 	}
 }
 
@@ -220,6 +221,7 @@ static bool wait_for_answer(struct comm_peek *peek, uint64_t begun_ns)
 static bool is_free(struct comm_peek *peek)
 {
 	const struct comm_peek_answer *head = &peek->message.head;
+	struct pollfd fd = {.fd = peek->socket, .events = POLLIN};
 	ssize_t n;
 
 	if (!peek->late.serial)
@@ -236,7 +238,8 @@ static bool is_free(struct comm_peek *peek)
 		peek->late.serial = 0;
 	} else if (n >= 0 || (errno != EAGAIN && errno != EINTR)) {
 		give_up(peek);
-	} else if (is_given_up(peek, peek->late.begun_ns, comm_clock_now_ns())) {
+	} else if (is_given_up(peek, peek->late.begun_ns, comm_clock_now_ns()) &&
+		   poll(&fd, 1, 0) <= 0) {
 		note_hang(peek, peek->late.tgid, SHORT_MS * 1000000ull);
 	}
 	return !peek->late.serial;
