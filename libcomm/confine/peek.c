@@ -272,18 +272,32 @@ static int ask(struct comm_peek *peek, struct comm_peek_request *request)
 	return ask_all(peek, request, sizeof(*request));
 }
 
+/* Whether an answer comes within SHORT_MS, or later if the other process has no CPU until then. */
+static bool comes_soon(const struct comm_peek *peek, uint64_t begun_ns)
+{
+	uint64_t stop_ns = begun_ns + PEEK_MS * 1000000ull;
+	struct pollfd fd = {.fd = peek->socket, .events = POLLIN};
+	int wait_ms = peek->waits ? 0 : SHORT_MS;
+
+	while (poll(&fd, 1, wait_ms) <= 0) {
+		if (!is_busy(peek) || comm_clock_now_ns() >= stop_ns)
+			return poll(&fd, 1, 0) > 0;
+		wait_ms = SHORT_MS;
+	}
+	return true;
+}
+
 /* Nearly every answer comes at once: to wait for it while receiving saves a system call of two. */
 static ssize_t receive(struct comm_peek *peek, const struct comm_peek_request *request,
 		       uint64_t begun_ns)
 {
-	struct pollfd fd = {.fd = peek->socket, .events = POLLIN};
 	ssize_t n = -1;
 
 	if (peek->waits)
 		n = recv(peek->socket, &peek->message, sizeof(peek->message), 0);
 	if (n >= 0)
 		return n;
-	if (peek->hurries && poll(&fd, 1, peek->waits ? 0 : SHORT_MS) <= 0) {
+	if (peek->hurries && !comes_soon(peek, begun_ns)) {
 		peek->late.serial = request->serial;
 		peek->late.tgid = request->tgid;
 		peek->late.begun_ns = begun_ns;
