@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "ids.h"
+#include "own_stack.h"
 #include "schema.h"
 
 static const struct comm_keyed_kind kind = {COMM_KEYED_BYTES(struct comm_census_node, is_all)};
@@ -29,10 +31,12 @@ int comm_census_nodes_init(struct comm_census_nodes *census, sqlite3 *db, int64_
 {
 	if (sqlite3_prepare_v2(db,
 			       "SELECT thread, context, object, class, words, bytes, squares"
-			       " FROM census WHERE run = ?1 AND slice = ?2",
+			       " FROM census WHERE run = ?1 AND slice = ?2" COMM_NO_OWN_STACK(
+				       "census", "thread"),
 			       -1, &census->ask, NULL) != SQLITE_OK)
 		return comm_schema_errno(db);
 	sqlite3_bind_int64(census->ask, 1, run);
+	sqlite3_bind_int(census->ask, 3, COMM_OBJECT_STACK);
 	return 0;
 }
 

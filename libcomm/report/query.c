@@ -18,6 +18,7 @@
 #include "interval.h"
 #include "losses.h"
 #include "node_counts.h"
+#include "own_stack.h"
 #include "periods.h"
 #include "places.h"
 #include "reader.h"
@@ -280,7 +281,7 @@ static int prepare_rows(const struct work *work, bool strands, sqlite3_stmt **re
 {
 	bool first = work->query->first_read, watched = work->query->fresh;
 	sqlite3 *db = work->reader->db;
-	char sql[512];
+	char sql[1024];
 
 	if (*ret)
 		return 0;
@@ -296,10 +297,12 @@ static int prepare_rows(const struct work *work, bool strands, sqlite3_stmt **re
 		 strands ? "strands" : "NULL",
 		 watched ? "0, 0, 0, 0" : "thread_doubt, role_doubt, side_doubt, code_doubt",
 		 comm_aggregate_by_time(&work->aggregate) && !first ? "dates" : "NULL",
-		 watched ? " AND watched_bytes > 0" : "");
+		 watched ? " AND watched_bytes > 0" COMM_NO_OWN_STACK("edge", "dst_thread") : "");
 	if (sqlite3_prepare_v2(db, sql, -1, ret, NULL) != SQLITE_OK)
 		return comm_schema_errno(db);
 	sqlite3_bind_int64(*ret, 1, work->report->run->id);
+	if (watched)
+		sqlite3_bind_int(*ret, 3, COMM_OBJECT_STACK);
 	return 0;
 }
 
