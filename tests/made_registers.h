@@ -21,6 +21,7 @@ static uint64_t made_clock_ns(void)
 #define comm_clock_now_ns made_clock_ns
 #include "../daemon/companion/late_words.c"
 #include "../daemon/companion/register_window.c"
+#include "../daemon/companion/unpaid_words.c"
 #include "../daemon/companion/window_cost.c"
 #include "../daemon/companion/window_pairs.c"
 #include "../daemon/companion/word_pool.c"

@@ -8,7 +8,7 @@
 /* The census' look that finds the words of the first stratum changed; each further one has a stratum of its own. */
 enum { FIRST_LOOK = 3 };
 
-static unsigned int stratum_of(uint64_t lag_ns)
+unsigned int comm_late_words_stratum(uint64_t lag_ns)
 {
 	unsigned int class = comm_census_class_of(0, lag_ns);
 	unsigned int first = COMM_CENSUS_CHANGED + FIRST_LOOK, last = first + COMM_LATE_STRATA - 1;
@@ -21,7 +21,7 @@ static const uint64_t WAIT_NS = 60 * UINT64_C(1000000000);
 void comm_late_words_offer(struct comm_late_words *late, uint64_t *random,
 			   const struct comm_live_word *word, uint64_t now_ns)
 {
-	unsigned int stratum = stratum_of(word->lag_ns);
+	unsigned int stratum = comm_late_words_stratum(word->lag_ns);
 	unsigned int pool = late->next[stratum]++ % late->n_pools;
 	bool is_empty = true;
 

@@ -24,6 +24,9 @@ struct comm_late_words {
 	uint64_t since_ns[COMM_LATE_STRATA];
 };
 
+/* Of a word with that lag, 0 to COMM_LATE_STRATA - 1. */
+unsigned int comm_late_words_stratum(uint64_t lag_ns);
+
 void comm_late_words_offer(struct comm_late_words *late, uint64_t *random,
 			   const struct comm_live_word *word, uint64_t now_ns);
 /*

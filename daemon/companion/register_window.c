@@ -14,6 +14,7 @@
 #include "late_words.h"
 #include "loss_teller.h"
 #include "trapped.h"
+#include "unpaid_words.h"
 #include "window_cost.h"
 #include "window_pairs.h"
 #include "word_pool.h"
@@ -24,8 +25,7 @@ enum {
 	LENGTH_MIN_NS = 10 * MS,
 	UNWRITTEN_MIN_NS = 40 * MS, /* of one without a write */
 	LENGTH_MAX_NS = 1500 * MS,
-	UNPAID_NS = 1000 * MS, /* words without a window are told of together */
-	LOOKS = 4,	       /* at a window until it is due */
+	LOOKS = 4, /* at a window until it is due */
 	LOOK_MS_MIN = 5,
 	/* Traps of other processes that one window bears: each costs them time. */
 	FOREIGN_MAX = 4 * COMM_BREAKPOINT_TRAPS,
@@ -85,9 +85,7 @@ struct comm_register_windows {
 	uint64_t counted_ns;	      /* at the last count; and from then on registers were set, */
 	bool was_set, was_long;	      /* for any window, and for a long one */
 	struct comm_window_cost cost; /* to string instructions */
-	/* Words whose windows would cost too much: of processes of several threads, and of one. */
-	struct comm_word_pool unpaid[2];
-	uint64_t unpaid_told_ns;
+	struct comm_unpaid_words unpaid;
 	uint64_t lost[COMM_LOSS_MAX];
 	struct comm_loss_teller losses;
 	struct comm_register_windows_stats stats;
@@ -252,27 +250,11 @@ static uint64_t paid_length(const struct comm_register_windows *w,
 	return paid_ns < (double)length_ns ? (uint64_t)paid_ns : length_ns;
 }
 
-/* Words that get no window stand for what they stand for, all the same. */
+/* A word whose window would cost too much, or that still waits when the run ends. */
 static void pass_over(struct comm_register_windows *w, const struct comm_live_word *word)
 {
-	comm_word_pool_offer(&w->unpaid[word->is_sole], &w->random, word);
+	comm_unpaid_words_add(&w->unpaid, &w->random, word);
 	w->stats.unpaid++;
-}
-
-static void tell_unpaid(struct comm_register_windows *w, uint64_t now_ns, comm_event_fn *push,
-			void *ctx)
-{
-	static const struct comm_window_pairs none;
-	struct comm_live_word word;
-
-	if (now_ns - w->unpaid_told_ns < UNPAID_NS)
-		return;
-	for (unsigned int i = 0; i < 2; i++)
-		if (comm_word_pool_draw(&w->unpaid[i], &word)) {
-			comm_window_pairs_tell(&none, &word, ++w->numbers, COMM_FED_REGISTERS,
-					       now_ns, push, ctx);
-			w->unpaid_told_ns = now_ns;
-		}
 }
 
 /* most_ns: that a long window may cost. */
@@ -608,8 +590,9 @@ void comm_register_windows_collect(struct comm_register_windows *w, uint64_t now
 		w->stats.with_read += s->pairs.n_reads != 0;
 		comm_window_pairs_tell(&s->pairs, &s->word, s->number, COMM_FED_REGISTERS, now_ns,
 				       push, ctx);
+		comm_unpaid_words_seen(&w->unpaid, &s->word, &s->pairs, now_ns);
 	}
-	tell_unpaid(w, now_ns, push, ctx);
+	comm_unpaid_words_tell(&w->unpaid, &w->random, &w->numbers, now_ns, push, ctx);
 	w->lost[COMM_LOSS_CPUS] = comm_breakpoints_unopened(w->points);
 	comm_loss_tell(&w->losses, w->lost, now_ns, push, ctx);
 }
@@ -657,7 +640,9 @@ void comm_register_windows_end(struct comm_register_windows *w)
 		w->window[i].due_ns = 0;
 	while (comm_late_words_draw(&w->late, INFINITY, 0, &word))
 		pass_over(w, &word);
-	w->unpaid_told_ns = 0;
+	while (comm_word_pools_draw(&w->soon, &word))
+		comm_unpaid_words_add(&w->unpaid, &w->random, &word);
+	w->unpaid.told_ns = 0;
 }
 
 void comm_register_windows_gone(struct comm_register_windows *w, uint32_t tgid)

@@ -7,9 +7,9 @@
  * A condition on rows of a table that has objects, in a statement whose ?1 is the run, and ?3
  * COMM_OBJECT_STACK: thread, a column of it, reads no stack of its own.
  */
-#define COMM_NO_OWN_STACK(table, thread)                                                           \
-	" AND NOT EXISTS (SELECT 1 FROM object AS o JOIN thread AS t"                              \
-	" ON t.run = ?1 AND t.id = " table "." thread " AND t.tid = o.thread_tid"                  \
+#define COMM_NO_OWN_STACK(table, thread)                                          \
+	" AND NOT EXISTS (SELECT 1 FROM object AS o JOIN thread AS t"             \
+	" ON t.run = ?1 AND t.id = " table "." thread " AND t.tid = o.thread_tid" \
 	" WHERE o.run = ?1 AND o.id = " table ".object AND o.kind = ?3)"
 
 #endif

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unpaid_words.h"
+
+#include "hash.h"
+
+static const uint64_t TELL_NS = UINT64_C(1000000000); /* they are told of together */
+static const uint64_t DONOR_NS = 60 * UINT64_C(1000000000);
+
+static struct comm_unpaid_stratum *stratum_of(struct comm_unpaid_words *unpaid,
+					      const struct comm_live_word *word)
+{
+	return &unpaid->stratum[word->lag_ns > COMM_SOON_NS ? comm_late_words_stratum(word->lag_ns)
+							    : COMM_LATE_STRATA];
+}
+
+void comm_unpaid_words_add(struct comm_unpaid_words *unpaid, uint64_t *random,
+			   const struct comm_live_word *word)
+{
+	comm_word_pool_offer(&stratum_of(unpaid, word)->waiting[word->is_sole], random, word);
+}
+
+void comm_unpaid_words_seen(struct comm_unpaid_words *unpaid, const struct comm_live_word *word,
+			    const struct comm_window_pairs *pairs, uint64_t now_ns)
+{
+	struct comm_unpaid_stratum *s = stratum_of(unpaid, word);
+	struct comm_unpaid_donor *donor = &s->donor[s->next++ % COMM_UNPAID_DONORS];
+	uint32_t n = pairs->n_pairs < COMM_UNPAID_PAIRS ? pairs->n_pairs : COMM_UNPAID_PAIRS;
+
+	donor->time_ns = now_ns;
+	donor->word = *word;
+	donor->pairs = *pairs;
+	donor->pairs.n_pairs = n;
+	donor->pairs.n_reads = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		donor->pair[i] = pairs->pair[i];
+		donor->pairs.n_reads += pairs->pair[i].n;
+	}
+}
+
+/* One of the windows that can be told once more, with a chance by what they stand for. */
+static struct comm_unpaid_donor *pick_donor(struct comm_unpaid_stratum *s, uint64_t *random,
+					    uint64_t now_ns)
+{
+	struct comm_unpaid_donor *ret = NULL;
+	double sum = 0;
+
+	for (unsigned int i = 0; i < COMM_UNPAID_DONORS; i++) {
+		struct comm_unpaid_donor *donor = &s->donor[i];
+
+		if (!donor->time_ns || now_ns - donor->time_ns > DONOR_NS)
+			continue;
+		sum += donor->word.stands_for;
+		if (comm_hash_uniform(random) * sum < donor->word.stands_for)
+			ret = donor;
+	}
+	return ret;
+}
+
+static void tell_like(struct comm_unpaid_stratum *s, const struct comm_live_word *word,
+		      uint64_t *random, uint32_t number, uint64_t now_ns, comm_event_fn *push,
+		      void *ctx)
+{
+	static const struct comm_window_pairs none;
+	struct comm_unpaid_donor *donor = word->is_sole ? NULL : pick_donor(s, random, now_ns);
+	struct comm_live_word like;
+
+	if (!donor) {
+		comm_window_pairs_tell(&none, word, number, COMM_FED_REGISTERS, now_ns, push, ctx);
+		return;
+	}
+	like = donor->word;
+	like.stands_for = word->stands_for;
+	donor->pairs.pair = donor->pair;
+	comm_window_pairs_tell(&donor->pairs, &like, number, COMM_FED_REGISTERS, now_ns, push, ctx);
+	donor->time_ns = 0;
+}
+
+void comm_unpaid_words_tell(struct comm_unpaid_words *unpaid, uint64_t *random, uint32_t *numbers,
+			    uint64_t now_ns, comm_event_fn *push, void *ctx)
+{
+	struct comm_live_word word;
+
+	if (now_ns - unpaid->told_ns < TELL_NS)
+		return;
+	for (unsigned int i = 0; i < COMM_UNPAID_STRATA; i++)
+		for (unsigned int j = 0; j < 2; j++) {
+			struct comm_unpaid_stratum *s = &unpaid->stratum[i];
+
+			if (!comm_word_pool_draw(&s->waiting[j], &word))
+				continue;
+			tell_like(s, &word, random, ++*numbers, now_ns, push, ctx);
+			unpaid->told_ns = now_ns;
+		}
+}

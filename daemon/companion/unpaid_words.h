@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Unpaid words: live words that got no window, as it would have cost too much, or as the run ended.  They stand for what they
+ * stand for all the same.  Of words of like lags it is chance which get one, so one that got none is taken to be like one that did: a
+ * window on a word of its stratum, at random by size among the last few, is told once more, for the bytes of the unpaid ones
+ * (a hot deck within classes: Andridge and Little, International Statistical Review 78, 2010).  A window is told so once, and
+ * no later than a minute on, so that windows which are told are never more than twice those that were seen.  Where there
+ * is none the writer is not known.
+ *
+ * Which words are of like lags late_words.h says; those that change soon are alike, too.  A zeroed one is empty.
+ */
+#ifndef COMM_UNPAID_WORDS_H
+#define COMM_UNPAID_WORDS_H
+
+#include "late_words.h"
+#include "window_pairs.h"
+
+enum {
+	COMM_UNPAID_STRATA = COMM_LATE_STRATA + 1, /* the last one: of words that change soon */
+	COMM_UNPAID_DONORS = 4,
+	COMM_UNPAID_PAIRS = 24, /* of a window with more the first ones stand for all */
+};
+
+/* A window that has ended. */
+struct comm_unpaid_donor {
+	uint64_t time_ns; /* 0: none */
+	struct comm_live_word word;
+	struct comm_window_pairs pairs; /* its own array is not used */
+	struct comm_window_pair pair[COMM_UNPAID_PAIRS];
+};
+
+struct comm_unpaid_words {
+	struct comm_unpaid_stratum {
+		struct comm_word_pool waiting[2]; /* of processes of several threads, and of one */
+		struct comm_unpaid_donor donor[COMM_UNPAID_DONORS];
+		unsigned int next;
+	} stratum[COMM_UNPAID_STRATA];
+	uint64_t told_ns;
+};
+
+/* A word that gets no window. */
+void comm_unpaid_words_add(struct comm_unpaid_words *unpaid, uint64_t *random,
+			   const struct comm_live_word *word);
+/* A window has ended; its word stands for what the window does. */
+void comm_unpaid_words_seen(struct comm_unpaid_words *unpaid, const struct comm_live_word *word,
+			    const struct comm_window_pairs *pairs, uint64_t now_ns);
+/* Tells of all that wait, once a second at most; *numbers: of the last window that was told. */
+void comm_unpaid_words_tell(struct comm_unpaid_words *unpaid, uint64_t *random, uint32_t *numbers,
+			    uint64_t now_ns, comm_event_fn *push, void *ctx);
+
+#endif
