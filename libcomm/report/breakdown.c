@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "census_nodes.h"
 #include "id_map.h"
 #include "ids.h"
 #include "interval.h"
@@ -172,7 +173,7 @@ static const char function_sql[] = "SELECT context.id, site.function FROM contex
 
 /*
  * The same of what windows saw.  Who wrote is no matter then, but what each function reads weighs too much or too little
- * as a whole, apart from others (census_nodes.c): of many functions less is left of that, and of one nothing.
+ * as a whole, apart from others (census_nodes.h): of many functions less is left of that, and of one nothing.
  */
 static int windows_odds_sd(const struct comm_breakdown *breakdown, sqlite3 *db, int64_t run,
 			   const struct comm_report_whole *whole, double *ret)
@@ -202,9 +203,9 @@ static int windows_odds_sd(const struct comm_breakdown *breakdown, sqlite3 *db, 
 	}
 	for (size_t i = 0; i < functions.n; i++)
 		variance += functions.sum[i].bytes * functions.sum[i].bytes;
-	*ret = share > 0 && share < 1
-		       ? fmin(ACCOUNT_ODDS_SD, sqrt(variance) / (share * (1 - share)))
-		       : ACCOUNT_ODDS_SD;
+	*ret = share > 0 && share < 1 ? fmin(ACCOUNT_ODDS_SD, COMM_WEIGHT_SD * sqrt(variance) /
+								      (share * (1 - share)))
+				      : ACCOUNT_ODDS_SD;
 	comm_id_map_deinit(&function_of);
 	comm_keyed_deinit(&functions.keyed);
 	return code;

@@ -163,12 +163,6 @@ static double part_of(double bytes, struct weighed all, double z, double *ret_lo
 	return share;
 }
 
-/*
- * What code of one kind weighs errs by the model of its time, apart from that of other code: so much in its natural
- * logarithm, as volumes of whole programs do (2^1.1 in the median of 16, -1.9 to 4.0: docs/method/accuracy.md).
- */
-static const double weight_sd = 1;
-
 static double logit(double share)
 {
 	return log(share / (1 - share));
@@ -191,7 +185,7 @@ static void widen(double share, double variance, double z, double *low, double *
 
 	if (!(share > 0 && share < 1))
 		return;
-	sd = weight_sd * sqrt(variance) / (share * (1 - share));
+	sd = COMM_WEIGHT_SD * sqrt(variance) / (share * (1 - share));
 	*low = widened(share, *low, sd, z);
 	*high = widened(share, *high, sd, z);
 }

@@ -21,6 +21,12 @@
 #include "row_filter.h"
 #include "slices.h"
 
+/*
+ * By how much what code of one kind weighs errs by the model of its time, apart from other code: the standard deviation of
+ * its natural logarithm.  docs/method/survey-measured.md has what 90 % intervals hold with it.
+ */
+#define COMM_WEIGHT_SD 0.8
+
 struct comm_census_node {
 	uint32_t id, is_all; /* a node of the aggregate's own grouping; or of all of them */
 	struct {
