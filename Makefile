@@ -186,7 +186,7 @@ $(O)/tests/unit/test_target: $(addprefix $(O)/daemon/,fence.o trigger.o)
 $(O)/tests/unit/test_label $(O)/tests/unit/test_overview_words: $(O)/ctl/term.o $(O)/ctl/utf8.o
 $(O)/tests/unit/test_bpf_kernel: LIBS_tests += -lbpf
 $(addprefix $(O)/tests/unit/test_,budget source_kmod filter): INC_tests += -Ikmod/uapi -idirafter kmod
-$(O)/tests/unit/test_wanted_lines: INC_tests += -iquote bpf
+$(addprefix $(O)/tests/unit/test_,wanted_lines chosen_code): INC_tests += -iquote bpf
 $(O)/tests/unit/test_bpf_untold: INC_tests += -iquote bpf -iquote daemon/source
 $(addprefix $(O)/tests/unit/test_,bpf_kernel bpf_rings perf_ring companion perf_precise late_marks source source_kmod pmu_event program region_probe stop pace control gate numa target container filter fence remover word_pool late_words unpaid_words window_cost window_pairs breakpoints hotplug register_window register_cost word_census wait_reads watch watchpoint look_timeline look_candidates look_pairs held allotment idle_time priority stall): INC_tests += $(DAEMON_ROOMS:%=-iquote %)
 $(O)/tests/unit/test_burst_read: INC_tests += $(DAEMON_ROOMS:%=-iquote %)

@@ -63,6 +63,8 @@ const volatile __u32 own_tgid = 0;
 const volatile bool by_cgroup = false;
 const volatile __u32 cgroup_level = 0;
 const volatile bool has_probes = false;
+const volatile __u32 others_every =
+	1; /* one in so many samples elsewhere than in pieces is taken */
 
 struct comm_raw_ctl ctl = {.lines_on = 1};
 
@@ -95,6 +97,14 @@ struct {
 	__type(key, __u64);
 	__type(value, struct comm_raw_wanted);
 } wanted SEC(".maps");
+
+/* Pieces of code in which functions read that the run is about, or write what these read, as far as bursts have shown them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, COMM_RAW_PIECES_MAX);
+	__type(key, __u64);
+	__type(value, __u8);
+} pieces SEC(".maps");
 
 /* Written by probe.bpf.c. */
 struct {
@@ -398,6 +408,24 @@ static __always_inline bool is_behind_syscall(const struct comm_raw_sample *s, _
 
 #include "fault_return.h"
 
+/*
+ * How many samples like this one it stands for; 0: it is left out, and another one stands for it.  Code is drawn less
+ * often where none of the functions is that the run is about: it has to be met at times all the same, for it writes what
+ * these read, and may call them.
+ */
+static __always_inline __u32 stands_for(const struct task_struct *task, __u64 ip)
+{
+	struct mm_struct *mm = task->mm;
+	__u64 key;
+
+	if (others_every == 1 || !mm)
+		return 1;
+	key = comm_raw_piece_key(mm->start_code, ip);
+	if (bpf_map_lookup_elem(&pieces, &key))
+		return 1;
+	return bpf_get_prandom_u32() % others_every ? 0 : others_every;
+}
+
 /* Completes and submits the sample in t, which has the registers already. */
 static __always_inline void user_sample(struct scratch *t, struct task_struct *task,
 					struct comm_raw_cpu *c, const struct comm_raw_head *head,
@@ -405,7 +433,7 @@ static __always_inline void user_sample(struct scratch *t, struct task_struct *t
 {
 	struct comm_raw_sample *s = (struct comm_raw_sample *)t->bytes;
 	__u64 stack, ip = s->head.ip;
-	__u32 n, len;
+	__u32 n, len, times;
 
 	if (is_behind_syscall(s, cs))
 		return;
@@ -413,11 +441,15 @@ static __always_inline void user_sample(struct scratch *t, struct task_struct *t
 		c->behind_faults++;
 		return;
 	}
+	times = stands_for(task, ip);
+	if (!times)
+		return;
 	t->bloom = 0;
 	t->n_lines = t->failed = 0;
 	t->retry = c->samples % FORGET_BAD == 0;
 	s->head = *head;
 	s->head.kind = COMM_RAW_SAMPLE;
+	s->head.period *= times;
 	s->head.ip = ip;
 	s->reg[16] = task->thread.fsbase;
 	s->reg[17] = task->thread.gsbase;

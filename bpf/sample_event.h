@@ -13,6 +13,9 @@ enum {
 	COMM_RAW_LINES_MAX = 40,
 	COMM_RAW_WANTED_MAX = 16,
 	COMM_RAW_CODE_SHIFT = 12, /* code in such pieces */
+	COMM_RAW_PIECE_SHIFT =
+		4, /* and in smaller ones, of which each is of one function: they are aligned so */
+	COMM_RAW_PIECES_MAX = 16384,
 	COMM_RAW_LINE_BYTES = 64,
 	COMM_RAW_RANGES_MAX = 4,
 	COMM_RAW_MARKS_MAX = 8,
@@ -128,6 +131,13 @@ static inline unsigned long long comm_raw_code_key(unsigned long long program,
 						   unsigned long long ip)
 {
 	return program ^ ((ip >> COMM_RAW_CODE_SHIFT) + 1) * 0x9e3779b97f4a7c15ULL;
+}
+
+/* The same of smaller pieces of code; key of the map of those where chosen functions read. */
+static inline unsigned long long comm_raw_piece_key(unsigned long long program,
+						    unsigned long long ip)
+{
+	return program ^ ((ip >> COMM_RAW_PIECE_SHIFT) + 1) * 0x9e3779b97f4a7c15ULL;
 }
 
 #define COMM_RAW_BY_REGISTER (1ULL << 63)

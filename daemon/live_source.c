@@ -127,6 +127,7 @@ int comm_live_source_open(struct comm_live_source *live, const struct comm_optio
 	config.counters = &options->counters;
 	config.probes = &options->probes;
 	config.inspect = inspect;
+	config.chooses = options->function != NULL;
 	config.interrupt_ns = interrupt_ns;
 	rc = try_source(live, &config, err);
 	while (rc && is_auto) {

@@ -114,9 +114,7 @@ static const struct argp_option options[] = {
 	 "or a pattern",
 	 2},
 	{"function", OPT_FUNCTION, "FUNCTION", 0,
-	 "With --source exact, under Valgrind: count what FUNCTION reads alone, a name or a "
-	 "pattern",
-	 2},
+	 "Count what FUNCTION reads alone, a name or a pattern; code elsewhere is sampled less", 2},
 	{NULL, 0, NULL, 0, "How long, and where to:", 3},
 	{"duration", OPT_DURATION, "DUR", 0, "End after DUR (10s, 2m, 1h; default: at a signal)",
 	 3},
@@ -367,8 +365,6 @@ static void check_options(struct argp_state *state, const struct comm_options *o
 			     "process that runs already needs LD_PRELOAD at its start");
 	if (opt->calls && !opt->source->tells_calls)
 		wrong(state, "--calls wants a source that counts all: --source exact");
-	if (opt->function && !opt->source->tells_calls)
-		wrong(state, "--function wants a source that counts all: --source exact");
 	if (opt->source->of_file)
 		check_file(state, opt);
 	else if (!opt->source->check)

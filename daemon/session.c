@@ -18,6 +18,7 @@
 #include "stop.h"
 
 enum {
+	NOTES_BYTES = 640, /* of a run */
 	ROW_CAP = 4000,
 	/*
 	 * The estimator's part of the 150 MB that commd may take in all; a small
@@ -198,6 +199,7 @@ int comm_session_begin(struct comm_session *session, const struct comm_run_info 
 		.estimator = comm_estimator(),
 		.est = *est,
 		.callers = session->options->callers,
+		.function = session->options->function,
 		.slice_ns = slice_ns,
 		.start_ns = info->start_ns,
 		.slice_done = slice_done,
@@ -206,9 +208,16 @@ int comm_session_begin(struct comm_session *session, const struct comm_run_info 
 		.burst_ctx = session->burst_ctx,
 	};
 	struct comm_run_info labelled = *info;
+	char notes[NOTES_BYTES];
 	int err;
 
 	labelled.label = session->options->label;
+	if (session->options->function) {
+		snprintf(notes, sizeof(notes), "%s%sonly what '%.64s' reads is counted",
+			 info->notes ? info->notes : "", info->notes && *info->notes ? "; " : "",
+			 session->options->function);
+		labelled.notes = notes;
+	}
 	config.est.memory_bytes = (uint64_t)ESTIMATOR_MIB << 20;
 	session->start_ns = info->start_ns;
 	if (session->options->accesses) {

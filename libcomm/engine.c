@@ -5,6 +5,7 @@
 
 #include "burst.h"
 #include "call_chain.h"
+#include "chosen_functions.h"
 #include "contention.h"
 #include "copy_weight.h"
 #include "engine.h"
@@ -40,6 +41,7 @@ struct comm_engine {
 	struct comm_engine_stats stats; /* its losses are the slice's to tell */
 	struct comm_instructions instructions;
 	struct comm_resolver resolver;
+	struct comm_chosen_functions chosen;
 	struct comm_surveyed_reads surveyed;
 	struct comm_thread_lives lives;
 	struct comm_burst burst;
@@ -50,6 +52,7 @@ struct comm_engine {
 	struct comm_access_burst held;
 	struct comm_access held_access;
 	uint32_t held_tgid, held_tid;
+	bool held_left_out; /* nobody asked for what it reads */
 	/* The region of thread marked_tid at its events of marked_ns. */
 	uint64_t marked_ns;
 	uint32_t marked_tid, marked_region;
@@ -94,7 +97,10 @@ int comm_engine_create(const struct comm_engine_config *config, struct comm_engi
 	engine->instructions.decoder = engine->decoder;
 	engine->resolver = (struct comm_resolver){&engine->identity, engine->decoder,
 						  engine->spaces, &engine->slice};
+	engine->chosen.pattern = config->function;
+	engine->chosen.identity = &engine->identity;
 	engine->surveyed.resolver = &engine->resolver;
+	engine->surveyed.chosen = &engine->chosen;
 	engine->surveyed.movers = engine->movers;
 	engine->surveyed.ops = config->estimator;
 	engine->surveyed.est = engine->est;
@@ -115,6 +121,7 @@ void comm_engine_destroy(struct comm_engine *engine)
 	comm_contention_destroy(engine->contention);
 	comm_surveyed_reads_deinit(&engine->surveyed);
 	comm_movers_destroy(engine->movers);
+	comm_chosen_functions_deinit(&engine->chosen);
 	comm_identity_deinit(&engine->identity);
 	comm_space_table_destroy(engine->spaces);
 	comm_decoder_destroy(engine->decoder);
@@ -198,7 +205,8 @@ static void feed_held(struct comm_engine *engine)
 	if (!engine->held.n)
 		return;
 	engine->access[0] = engine->held_access;
-	feed(engine, engine->held_tgid, engine->held_tid, &engine->held);
+	if (!engine->held_left_out)
+		feed(engine, engine->held_tgid, engine->held_tid, &engine->held);
 	engine->held.n = 0;
 }
 
@@ -249,7 +257,8 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 	bool is_kernels = out.trigger == COMM_TRIGGER_TIME && comm_sample_is_behind_syscall(sample);
 
 	if (continues_held(engine, event)) {
-		engine->access[out.n++] = engine->held_access;
+		if (!engine->held_left_out)
+			engine->access[out.n++] = engine->held_access;
 		engine->held.n = 0;
 	} else {
 		engine->slice.info.samples++;
@@ -261,6 +270,8 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 	}
 	comm_burst_run(engine->decoder, space, event->time_ns, sample, burst);
 	comm_interpreted_tell(&engine->instructions, space, sample, event->time_ns, burst);
+	comm_chosen_functions_burst(&engine->chosen, &engine->instructions, space, event->time_ns,
+				    burst);
 	if (!is_kernels) {
 		count_end(engine, burst);
 		if (engine->config.burst_done)
@@ -282,7 +293,7 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 		uint32_t site;
 
 		/* Return addresses and saved registers (push, call, ret) are no communication. */
-		if (from->flags & COMM_ACCESS_IMPLICIT)
+		if (from->flags & COMM_ACCESS_IMPLICIT || from->left_out)
 			continue;
 		if (!comm_resolver_access(&engine->resolver, space, from, sample->reg[COMM_RSP],
 					  event->tid, event->time_ns, to, &block))
@@ -324,6 +335,18 @@ static void count_origin(struct comm_engine *engine, const struct comm_precise *
 				     comm_access_shown(out->access), (double)out->period);
 }
 
+/* Whether the access is but a read that nobody asked for.  Of one that writes, too, the write stays. */
+static bool leave_out(struct comm_engine *engine, struct comm_access *access)
+{
+	bool writes = access->flags & COMM_ACCESS_WRITE;
+
+	if (!(access->flags & COMM_ACCESS_READ) ||
+	    comm_chosen_functions_has(&engine->chosen, access->site))
+		return false;
+	access->flags &= (uint16_t)~COMM_ACCESS_READ;
+	return !writes;
+}
+
 static void on_access(struct comm_engine *engine, const struct comm_event *event)
 {
 	struct comm_access_burst out = {
@@ -337,6 +360,7 @@ static void on_access(struct comm_engine *engine, const struct comm_event *event
 		.frame = comm_frames_at(&engine->frames, event->tgid, event->time_ns),
 		.exact = event->kind == COMM_EV_ACCESS && engine->trigger != COMM_TRIGGER_ACCESSES,
 	};
+	bool left_out;
 
 	engine->slice.info.samples++;
 	engine->stats.samples++;
@@ -347,10 +371,11 @@ static void on_access(struct comm_engine *engine, const struct comm_event *event
 	if (event->kind == COMM_EV_KCOPY)
 		comm_copy_weigh(&event->access, &out, engine->access);
 	name_thread(engine, event, &out);
-	if (event->kind == COMM_EV_ACCESS)
-		count_origin(engine, &event->access, &out);
-	else
+	left_out = leave_out(engine, engine->access);
+	if (event->kind != COMM_EV_ACCESS)
 		count_region(engine, &out, region_at(engine, event));
+	else if (!left_out)
+		count_origin(engine, &event->access, &out);
 	/* What the kernel copies stands in the registers of its instruction, or of the system call. */
 	engine->seen[0] = (struct comm_access_seen){
 		event->access.addr,
@@ -360,8 +385,11 @@ static void on_access(struct comm_engine *engine, const struct comm_event *event
 		engine->held_access = engine->access[0];
 		engine->held_tgid = event->tgid;
 		engine->held_tid = event->tid;
+		engine->held_left_out = left_out;
 		return;
 	}
+	if (left_out)
+		return;
 	feed(engine, event->tgid, event->tid, &out);
 }
 

@@ -26,7 +26,8 @@ struct comm_engine_config {
 	struct comm_slice_queue *queue;
 	const struct comm_est_ops *estimator;
 	struct comm_est_config est;
-	uint32_t callers; /* so many of the functions that called theirs stand with sites */
+	uint32_t callers;     /* so many of the functions that called theirs stand with sites */
+	const char *function; /* a pattern: what such functions read counts alone; NULL: all */
 	uint64_t slice_ns;
 	uint64_t start_ns; /* of the run: slices are aligned to this time */
 	/* Called for each finished slice, before it is stored.  May be NULL. */

@@ -57,6 +57,12 @@ enum comm_interpreter comm_instruction_interpreter(struct comm_instructions *ins
 	return ask(instructions, space, ip, now_ns)->interpreter;
 }
 
+uint32_t comm_instruction_bare_site(struct comm_instructions *instructions,
+				    struct comm_space *space, uint64_t ip, uint64_t now_ns)
+{
+	return ask(instructions, space, ip, now_ns)->bare_site;
+}
+
 const struct comm_instruction *comm_instruction_at(struct comm_instructions *instructions,
 						   struct comm_space *space, uint64_t ip,
 						   uint32_t region, uint32_t caller,

@@ -44,6 +44,10 @@ const struct comm_instruction *comm_instruction_at(struct comm_instructions *ins
 						   uint32_t region, uint32_t caller,
 						   uint64_t now_ns);
 
+/* Its site in no region, and without a caller. */
+uint32_t comm_instruction_bare_site(struct comm_instructions *instructions,
+				    struct comm_space *space, uint64_t ip, uint64_t now_ns);
+
 /* What part of an interpreter the instruction at ip is of. */
 enum comm_interpreter comm_instruction_interpreter(struct comm_instructions *instructions,
 						   struct comm_space *space, uint64_t ip,

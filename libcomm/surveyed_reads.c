@@ -47,7 +47,8 @@ void comm_surveyed_reads_word(struct comm_surveyed_reads *reads, const struct co
 
 	if (!(words.bytes > 0) ||
 	    !comm_resolver_precise(reads->resolver, event->tgid, event->tid, region, event->time_ns,
-				   &event->census.read, &read))
+				   &event->census.read, &read) ||
+	    !comm_chosen_functions_has(reads->chosen, read.site))
 		return;
 	words.squares = words.bytes * words.bytes;
 	words.thread = comm_threads_get(reads->resolver->identity->threads, event->tgid, event->tid,
@@ -79,7 +80,8 @@ void comm_surveyed_reads_pair(struct comm_surveyed_reads *reads, const struct co
 	struct comm_watched_pair pair = {.bytes = bytes_of(reads, event->fed.stands_for, trigger)};
 
 	if (!comm_resolver_precise(reads->resolver, event->fed.read_tgid, event->fed.read_tid,
-				   region, event->time_ns, &event->fed.read, &pair.read))
+				   region, event->time_ns, &event->fed.read, &pair.read) ||
+	    !comm_chosen_functions_has(reads->chosen, pair.read.site))
 		return;
 	/* What an allocator reads of its own lists is nobody's data: who frees a block feeds nobody who is given it. */
 	if (comm_sites_keeps_heap(reads->resolver->identity->sites, pair.read.site))

@@ -10,6 +10,7 @@
 #ifndef COMM_SURVEYED_READS_H
 #define COMM_SURVEYED_READS_H
 
+#include "chosen_functions.h"
 #include "estimator.h"
 #include "event.h"
 #include "movers.h"
@@ -21,6 +22,7 @@ struct comm_surveyed_reads {
 	/* All outlive it. */
 	const struct comm_resolver *resolver; /* with the slice that is told */
 	struct comm_movers *movers;
+	struct comm_chosen_functions *chosen;
 	const struct comm_est_ops *ops; /* may want words of the census, too */
 	void *est;
 	double cycles_per_ns;

@@ -108,6 +108,9 @@ static struct world {
 	int blocks_err;
 	uint64_t variable_bytes; /* of the variable at BSS; 0: there is none */
 
+	/* What the engine is told when it begins. */
+	const char *function;
+
 	struct comm_est_config config;
 	int create_err, burst_err, sched_err, slice_err;
 	uint64_t thinned, folded;
@@ -395,6 +398,7 @@ static inline void begin(const struct comm_est_ops *ops, bool stored)
 		.store = stored ? (struct comm_store *)&world : NULL,
 		.estimator = ops,
 		.est = {.granularity_bytes = 16, .memory_bytes = 1, .cycles_per_ns = CYCLES_PER_NS},
+		.function = world.function,
 		.slice_ns = SLICE,
 		.start_ns = START,
 		.slice_done = slice_done,

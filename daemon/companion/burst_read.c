@@ -76,7 +76,8 @@ bool comm_burst_read_pick(struct comm_burst_read *ret, uint64_t *random, enum co
 		uint64_t size = a->size_bytes;
 
 		/* Other threads rarely write a thread's stack: not worth a look. */
-		if (!(a->flags & COMM_ACCESS_READ) || a->flags & COMM_ACCESS_IMPLICIT || !size ||
+		if (!(a->flags & COMM_ACCESS_READ) || a->flags & COMM_ACCESS_IMPLICIT ||
+		    a->left_out || !size ||
 		    a->addr - (sp - STACK_BELOW_BYTES) < STACK_BELOW_BYTES + STACK_ABOVE_BYTES)
 			continue;
 		total += size;

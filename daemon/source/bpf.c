@@ -23,6 +23,7 @@
 #include "bpf_kernel.h"
 #include "bpf_life.h"
 #include "bpf_probes.h"
+#include "chosen_code.h"
 #include "clock.h"
 #include "cpu_events.h"
 #include "hotplug.h"
@@ -35,6 +36,11 @@ enum {
 	TRY_TIMES = 1000,
 	TRY_MOST_S = 10,
 	LOOKS = 1 << 16, /* of each time: 50 us and more */
+	/*
+	 * Where functions are chosen: what others write is needed, too, so a few of their samples are, and each counts
+	 * so many times.
+	 */
+	OTHERS_EVERY = 4,
 };
 
 _Static_assert((int)COMM_RAW_STACK_MAX == (int)COMM_SAMPLER_STACK_MAX,
@@ -60,6 +66,7 @@ struct source {
 	struct comm_hotplug *hotplug;
 	uint64_t uncounted; /* counters of CPUs that went: they are not opened again */
 	struct comm_wanted_lines *wanted;
+	struct comm_chosen_code chosen;
 	uint64_t nominal;
 	uint64_t tick_ns; /* 0: this kernel's ticks cannot be hooked */
 	int64_t regs_behind_tick;
@@ -398,6 +405,7 @@ static void choose_programs(void *ctx, struct capture_bpf *bpf)
 	bpf->rodata->samples_time = s->event.trigger == COMM_TRIGGER_TIME;
 	bpf->rodata->irq_regs_behind_tick = s->regs_behind_tick;
 	bpf->rodata->since_ns = comm_target_since_ns(s->config.target);
+	bpf->rodata->others_every = s->config.chooses ? OTHERS_EVERY : 1;
 	bpf->rodata->has_probes = s->config.probes && s->config.probes->n;
 	bpf_program__set_autoload(bpf->progs.sample, true);
 	bpf_program__set_autoload(bpf->progs.ticked, s->tick_ns > 0);
@@ -616,6 +624,17 @@ static void source_marks(void *source, uint32_t tgid, const struct comm_marks_pl
 	s->bpf->data->ctl.has_marks = 1;
 }
 
+/* A full map: what is elsewhere is met less often. */
+static void choose(struct source *s, const struct comm_event *event, const struct comm_burst *burst)
+{
+	uint64_t program = comm_wanted_lines_program(s->wanted, event->tgid), key[COMM_CHOSEN_NEW];
+	unsigned int n = comm_chosen_code_burst(&s->chosen, program, event->sample, burst, key);
+	const uint8_t present = 1;
+
+	for (unsigned int i = 0; i < n; i++)
+		bpf_map_update_elem(bpf_map__fd(s->bpf->maps.pieces), &key[i], &present, BPF_ANY);
+}
+
 static void source_burst(void *source, const struct comm_event *event,
 			 const struct comm_burst *burst)
 {
@@ -626,6 +645,8 @@ static void source_burst(void *source, const struct comm_event *event,
 	for (unsigned int i = 0; i < n; i++)
 		bpf_map_update_elem(bpf_map__fd(s->bpf->maps.wanted), &wanted[i].key,
 				    &wanted[i].raw, BPF_ANY);
+	if (s->config.chooses)
+		choose(s, event, burst);
 }
 
 static uint64_t source_strings_ns(void *source, bool watch)

@@ -47,10 +47,12 @@ struct comm_counter_list {
 struct comm_sampler_config {
 	struct comm_target *target; /* the sampler adds children to it */
 	enum comm_want_trigger trigger;
-	uint64_t period;	  /* at the start; 0: 1 ms or 3 million instructions */
-	uint32_t stack_bytes;	  /* a multiple of 64, 64 to COMM_SAMPLER_STACK_MAX */
-	uint32_t max_lines;	  /* 64-byte lines at pointers, at most COMM_SAMPLER_LINES_MAX */
-	bool switches;		  /* scheduling events */
+	uint64_t period;      /* at the start; 0: 1 ms or 3 million instructions */
+	uint32_t stack_bytes; /* a multiple of 64, 64 to COMM_SAMPLER_STACK_MAX */
+	uint32_t max_lines;   /* 64-byte lines at pointers, at most COMM_SAMPLER_LINES_MAX */
+	bool switches;	      /* scheduling events */
+	/* Some functions' reads alone count (struct comm_burst_access): a sampler may take fewer samples elsewhere. */
+	bool chooses;
 	const char *arg;	  /* text behind the colon of the source's name; NULL: nothing */
 	uint32_t watch_per_s;	  /* windows opened per second, by a sampler that watches */
 	uint32_t debug_registers; /* of each CPU, that its windows may take */

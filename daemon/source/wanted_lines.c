@@ -74,6 +74,13 @@ void comm_wanted_lines_met(struct comm_wanted_lines *lines, uint32_t tgid, uint6
 	lines->process[tgid % PROCESSES].program = program;
 }
 
+uint64_t comm_wanted_lines_program(const struct comm_wanted_lines *lines, uint32_t tgid)
+{
+	return lines->process[tgid % PROCESSES].tgid == tgid
+		       ? lines->process[tgid % PROCESSES].program
+		       : 0;
+}
+
 /* The one of n sets with that key; a new one takes the place of the one that was used least recently. */
 static struct set *choose(struct comm_wanted_lines *lines, struct set *sets, unsigned int n,
 			  uint64_t key)
@@ -273,12 +280,12 @@ unsigned int comm_wanted_lines_burst(struct comm_wanted_lines *lines,
 				     struct comm_wanted ret[COMM_WANTED_CHANGES])
 {
 	const struct comm_sample *sample = event->sample;
-	uint64_t line = burst->lacked & ~(LINE_BYTES - 1ULL), place = 0, program;
+	uint64_t line = burst->lacked & ~(LINE_BYTES - 1ULL), place = 0;
+	uint64_t program = comm_wanted_lines_program(lines, event->tgid);
 	unsigned int n = 0;
 
-	if (lines->process[event->tgid % PROCESSES].tgid != event->tgid)
+	if (!program)
 		return 0;
-	program = lines->process[event->tgid % PROCESSES].program;
 	if (burst->lacked)
 		place = place_by_register(sample, burst->lacked);
 	n += take(choose(lines, lines->program, PROGRAMS, program), sample, burst, line, &ret[n]);

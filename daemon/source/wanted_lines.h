@@ -29,6 +29,9 @@ void comm_wanted_lines_destroy(struct comm_wanted_lines *lines);
  */
 void comm_wanted_lines_met(struct comm_wanted_lines *lines, uint32_t tgid, uint64_t program);
 
+/* The program that the process runs; 0: it is not known. */
+uint64_t comm_wanted_lines_program(const struct comm_wanted_lines *lines, uint32_t tgid);
+
 /* What is to be brought with samples: a value of the map of them, and its key. */
 struct comm_wanted {
 	uint64_t key;

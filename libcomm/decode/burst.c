@@ -100,6 +100,7 @@ static void emit(struct comm_decoder *d, uint64_t addr, uint64_t bytes, unsigned
 	a->ip = d->emu.bits[COMM_UREG_RIP];
 	a->size_bytes = bytes;
 	a->flags = (uint16_t)flags;
+	a->left_out = false;
 	a->insn = (uint16_t)b->n_insns;
 	a->nth = (uint16_t)(b->n_accesses - 1 + b->n_unknown);
 	a->cycle = COMM_TIMING_SLOWDOWN * cycle;

@@ -61,7 +61,8 @@ struct comm_burst_access {
 	uint16_t nth;	  /* of the burst's accesses, those of unknown addresses included */
 	uint16_t returns; /* functions that the burst had returned from, those it called apart */
 	uint16_t call; /* 1 + the burst's call of the function that this is in; 0: it called none */
-	float cycle;   /* when the access issues, from the sample on: dataflow model */
+	bool left_out; /* nobody asked for what is read here (chosen_functions.h); the decoder leaves it false */
+	float cycle; /* when the access issues, from the sample on: dataflow model */
 };
 
 struct comm_burst_call {

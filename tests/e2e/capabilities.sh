@@ -30,7 +30,7 @@ ctl() {
 }
 # edges TAG STORE FILTER [OPTION...]: of the row's report, as {"from > to": bytes}.
 edges() {
-  ctl "$1" "$([ "$2" = live ] && echo live || echo exact)" "$2" --json --self --min-share 0 --top 0 "${@:4}" >"$dir/report" &&
+  ctl "$1" "$([[ $2 = live* ]] && echo live || echo exact)" "$2" --json --self --min-share 0 --top 0 "${@:4}" >"$dir/report" &&
     jq -e '(.nodes | map({(.id): .name}) | add) as $name |
       [.edges[] | {key: "\($name[.from]) > \($name[.to])", value: .bytes}] | group_by(.key) | map({(.[0].key): (map(.value) | add)}) | add |
       ('"$3"') or error("\(.)")' "$dir/report"
@@ -220,6 +220,9 @@ check "F1, which counters there are" grep -q 'counters of threads' <("$commd" "$
 pids+=($!)
 "$commd" -q --source bpf --rate 1000 --slice 200ms --callers=16 --counters --events page-faults --store "$dir/live.db" --pid "${pids[0]}" >"$dir/log" 2>&1 &
 pids+=($!)
+row M7 live commd || exit 1
+"$commd" -q --source bpf --rate 1000 --slice 200ms "${row[@]}" --store "$dir/live-M7.db" --pid "${pids[0]}" >"$dir/log" 2>&1 &
+pids+=($!)
 # Its frames are shorter than 16 samples, so live P8 does not know of which frame what they read is.
 # TAG WORDS: they are in what the row's last command prints; a filter of its edges, by names, where they begin with a dot.
 claims=(
@@ -228,12 +231,14 @@ claims=(
   'P8 ."(frame not known) > this frame" > 0' 'P9 [-]> worker' 'P10 blur.*s CPU time' 'P11 ."load > add_up" > 0'
   'P12 per (1000 instructions|ms of CPU time)' 'P13 worker' 'P14 ^<svg' 'C1 worker' 'C2 worker' 'C3 worker.*shape|shape.*worker' 'C4 ."load > add_up" > 0'
   'C5 ."capable > worker" > 0' 'C6 .. | numbers > 0' 'C7 voluntary-switches' 'C10 read in all' 'M1 [*] add_up' 'M2 ."load IN > add_up IN" > 0'
-  'M6 add_up' 'M7 ."load > blur" > 0 or ."blur > add_up" > 0' 'F2 page-faults' 'F3 cpu-time-ns' 'F5 "worker"'
+  'M6 add_up' 'M7 ."load > add_up" > 0 and (keys | all(endswith(" > add_up")))' 'F2 page-faults' 'F3 cpu-time-ns' 'F5 "worker"'
 )
 claimed() { # TAG WORDS
+  local store=live
+  [ ! -e "$dir/live-$1.db" ] || store=live-$1
   case $2 in
-    .*) edges "$1" live "$2" --all ;;
-    *) ctl "$1" live live | grep -E -e "$2" ;;
+    .*) edges "$1" "$store" "$2" --all ;;
+    *) ctl "$1" live "$store" | grep -E -e "$2" ;;
   esac
 }
 for _ in {1..60}; do

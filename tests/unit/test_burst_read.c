@@ -53,6 +53,17 @@ static void test_the_value_is_the_sample_s(void **state)
 	assert_int_equal(picked.value, 0x07060504);
 }
 
+static void test_what_nobody_asked_for(void **state)
+{
+	(void)state;
+	add(DATUM + 4, 4, COMM_ACCESS_READ);
+	burst.access[0].left_out = true;
+	assert_false(pick());
+	add(DATUM + 8, 4, COMM_ACCESS_READ);
+	assert_true(pick());
+	assert_int_equal(picked.addr, DATUM + 8);
+}
+
 static void test_what_the_sample_lacks(void **state)
 {
 	(void)state;
@@ -124,9 +135,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, begin)
 	const struct CMUnitTest tests[] = {
-		TEST(test_the_value_is_the_sample_s), TEST(test_what_the_sample_lacks),
-		TEST(test_what_the_burst_wrote),      TEST(test_a_part_of_a_vector),
-		TEST(test_a_chunk_past_the_data),     TEST(test_lines_that_are_filled),
+		TEST(test_the_value_is_the_sample_s), TEST(test_what_nobody_asked_for),
+		TEST(test_what_the_sample_lacks),     TEST(test_what_the_burst_wrote),
+		TEST(test_a_part_of_a_vector),	      TEST(test_a_chunk_past_the_data),
+		TEST(test_lines_that_are_filled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A live run of some functions (--function) tells what these read and nothing else, and takes fewer samples elsewhere. capable.c is the
+# program: most of its time it reads, in add_up().
+. "$(dirname "$0")/../tap.bash"
+gcc -O2 -g -fno-optimize-sibling-calls -Wall -Wextra -Werror -Iinclude -o "$dir/capable" tests/e2e/capable.c -pthread || exit 1
+
+# run STORE OPTION...: of a program that does the same in each run.
+run() {
+  rm -f "$dir/$1".db*
+  timeout 200 "$commd" --rate 1000 --store "$dir/$1.db" "${@:2}" -- "$dir/capable" 20000 20000 >"$dir/$1.log" 2>&1
+}
+report() { # STORE FILTER: of its edges, as {"from > to": bytes}
+  "$commctl" report --by-function --self --all --min-share 0 --top 0 --json --store "$dir/$1.db" >"$dir/report" &&
+    jq -e '(.nodes | map({(.id): .name}) | add) as $name |
+      [.edges[] | {key: "\($name[.from]) > \($name[.to])", value: .bytes}] | from_entries | ('"$2"') or error("\(.)")' "$dir/report"
+}
+samples() { grep -oE '[0-9]+ samples' "$dir/$1.log" | cut -d' ' -f1; }
+# half A OPERATOR B: whether the samples of one run are more, or less, than half of those of another one.
+half() {
+  echo "$1: $(samples "$1"), $3: $(samples "$3")"
+  [ "$(($(samples "$1") * 2))" "$2" "$(samples "$3")" ]
+}
+
+[ "$(id -u)" = 0 ] && "$commd" --doctor | grep -q '^  bpf  *works' || { skip_all "BPF does not work here"; }
+run all --source bpf --record "$dir/all.rec"
+result $? "all functions"
+run some --source bpf --function add_up
+result $? "a function"
+run none --source bpf --function nobody
+result $? "a function that there is not"
+check "all: several functions read" report all 'keys | map(sub(".* > "; "")) | unique | length > 1'
+check "one: what it reads is told, and who wrote it" report some '."load > add_up" > 0 and (keys | all(endswith(" > add_up")))'
+check "none: nothing is" report none '. == {}'
+says() { "$commctl" report --by-function --verbose --store "$dir/$1.db" | grep -z "only what '$2'\s*reads\s*is\s*counted"; }
+check "the report says so" says some add_up
+check "where it reads all samples are taken" half some -gt all
+check "elsewhere a few are" half none -lt all
+timeout 100 "$commd" -q --source "replay:$dir/all.rec" --function add_up --store "$dir/replayed.db" >"$dir/log" 2>&1
+result $? "a recording is replayed"
+check "and tells the same" report replayed '."load > add_up" > 0 and (keys | all(endswith(" > add_up")))'
+timeout 100 "$commd" -q --source perf --rate 1000 --function add_up --store "$dir/perf.db" -- "$dir/capable" 20000 20000 >"$dir/log" 2>&1
+result $? "another source"
+check "tells the same" report perf '."load > add_up" > 0 and (keys | all(endswith(" > add_up")))'
+exit $status
