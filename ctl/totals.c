@@ -312,6 +312,9 @@ static void print_text(const struct comm_query *query, const struct comm_report 
 		puts("Written is what was counted when it was written, the ratio all that is read "
 		     "for each "
 		     "byte of it. Runs that sample do not count writes.");
+	if (report->length_unit && !report->exact)
+		puts("CPU time of code is what its samples stand for, that of threads and regions "
+		     "is counted where commd had --counters.");
 	puts(report->exact ? "Not seen is what was read and never written by the program: "
 			     "constants, files."
 			   : "Not seen is what was read without its writer being seen; it has no "

@@ -153,6 +153,35 @@ static void count_region(struct comm_engine *engine, const struct comm_access_bu
 							  .value = (double)burst->period});
 }
 
+/* How long the code was that a sample met, by its call path: in the unit of its period. */
+static void count_length(struct comm_engine *engine, struct comm_call_chain *chain,
+			 const struct comm_access_burst *out, uint32_t region)
+{
+	static const char *const counters[] = {
+		[COMM_TRIGGER_TIME] = COMM_COUNTER_CPU,
+		[COMM_TRIGGER_INSTRUCTIONS] = COMM_COUNTER_INSTRUCTIONS,
+		[COMM_TRIGGER_ACCESSES] = COMM_COUNTER_ACCESSES,
+	};
+	const struct comm_burst *burst = chain->burst;
+	const struct comm_burst_access here = {.ip = chain->sample->ip};
+	struct comm_sites *sites = engine->identity.sites;
+	uint64_t bytecode = burst->n_accesses ? burst->access[0].bytecode : 0;
+	uint32_t site;
+
+	if (!chain->depth || out->trigger >= sizeof(counters) / sizeof(*counters))
+		return;
+	if (bytecode)
+		site = comm_sites_within(
+			sites, comm_sites_get(sites, chain->space, bytecode, chain->time_ns),
+			region);
+	else
+		site = comm_instruction_at(&engine->instructions, chain->space, here.ip, region,
+					   comm_call_chain_of(chain, &here), chain->time_ns)
+			       ->site;
+	comm_open_slice_length(&engine->slice, counters[out->trigger], out->thread, site,
+			       (double)out->period);
+}
+
 static void log_accesses(struct comm_engine *engine, uint32_t tgid, uint32_t tid,
 			 const struct comm_access_burst *burst)
 {
@@ -279,8 +308,10 @@ static void on_sample(struct comm_engine *engine, const struct comm_event *event
 	}
 	name_thread(engine, event, &out);
 	out.creator = comm_threads_creator(engine->identity.threads, out.thread);
-	if (!is_kernels)
+	if (!is_kernels) {
 		count_region(engine, &out, region);
+		count_length(engine, &chain, &out, region);
+	}
 	out.n_insns = first ? first + burst->n_accesses + burst->n_unknown : burst->n_insns;
 	out.cycles = burst->cycles;
 	out.n_unknown = burst->n_unknown;

@@ -13,6 +13,7 @@ enum {
 	EDGES_MAX = 1 << 18,   /* the rest is summed in an edge (other) -> (other) */
 	ORIGINS_MAX = 1 << 16, /* reading ends; then half of them are folded */
 	CENSUS_MAX = 1 << 16,  /* cells; likewise */
+	LENGTHS_MAX = 1 << 16, /* ends; likewise */
 };
 
 int comm_open_slice_init(struct comm_open_slice *slice)
@@ -27,6 +28,7 @@ void comm_open_slice_deinit(struct comm_open_slice *slice)
 	comm_placements_deinit(&slice->placements);
 	comm_origins_deinit(&slice->origins);
 	comm_counts_deinit(&slice->counts);
+	comm_unwritten_ends_deinit(&slice->lengths);
 	comm_cachelines_deinit(&slice->cachelines);
 	comm_census_deinit(&slice->census);
 	free(slice->edges);
@@ -78,6 +80,24 @@ void comm_open_slice_load(struct comm_open_slice *slice, const struct comm_preci
 		sums->timed_loads += loads;
 		sums->timed_cycles += loads * load->latency_cycles;
 	}
+}
+
+void comm_open_slice_length(struct comm_open_slice *slice, const char *counter, uint32_t thread,
+			    uint32_t site, double amount)
+{
+	const struct comm_unwritten_end end = {.thread = thread, .site = site, .bytes = amount};
+	struct comm_unwritten_ends *lengths = &slice->lengths;
+	uint32_t id = counter_named(slice, counter);
+	uint64_t folded = 0;
+
+	if (lengths->n >= LENGTHS_MAX)
+		comm_unwritten_ends_fold(lengths, LENGTHS_MAX / 2, &folded);
+	comm_open_slice_lose(slice, COMM_LOSS_CELLS, folded);
+	if (!lengths->n)
+		slice->info.lengths.counter = id;
+	if (id >= COMM_COUNTERS_MAX || id != slice->info.lengths.counter ||
+	    comm_unwritten_ends_add(lengths, &end))
+		comm_open_slice_lose(slice, COMM_LOSS_COUNTS, 1);
 }
 
 void comm_open_slice_census(struct comm_open_slice *slice, const struct comm_census_words *words)
@@ -152,6 +172,9 @@ void comm_open_slice_close(struct comm_open_slice *slice)
 	info->n_origins = slice->origins.n;
 	info->count = slice->counts.count;
 	info->n_counts = slice->counts.n;
+	comm_unwritten_ends_sort(&slice->lengths);
+	info->lengths.end = slice->lengths.end;
+	info->lengths.n_ends = slice->lengths.n;
 	info->counter = slice->counter_at;
 	info->n_counters = slice->n_counters;
 	info->cachelines = &slice->cachelines;
@@ -169,6 +192,7 @@ void comm_open_slice_next(struct comm_open_slice *slice, bool stored)
 	comm_placements_clear(&slice->placements);
 	comm_origins_clear(&slice->origins);
 	comm_counts_clear(&slice->counts);
+	comm_unwritten_ends_clear(&slice->lengths);
 	comm_cachelines_clear(&slice->cachelines);
 	comm_census_clear(&slice->census);
 }

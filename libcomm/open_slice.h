@@ -23,6 +23,7 @@ struct comm_open_slice {
 	struct comm_cachelines cachelines;
 	struct comm_census census;
 	struct comm_counts counts;
+	struct comm_unwritten_ends lengths;
 	/* Of all slices so far. */
 	char counter[COMM_COUNTERS_MAX][COMM_COUNTER_BYTES];
 	const char *counter_at[COMM_COUNTERS_MAX];
@@ -51,6 +52,9 @@ void comm_open_slice_count(struct comm_open_slice *slice, const char *counter,
 void comm_open_slice_load(struct comm_open_slice *slice, const struct comm_precise *load,
 			  uint32_t thread, uint32_t site, uint32_t object, double loads);
 
+/* So much of a counter, by its name, fell to an end.  A slice has lengths by the counter that came first. */
+void comm_open_slice_length(struct comm_open_slice *slice, const char *counter, uint32_t thread,
+			    uint32_t site, double amount);
 /* A word of the census. */
 void comm_open_slice_census(struct comm_open_slice *slice, const struct comm_census_words *words);
 

@@ -110,6 +110,7 @@ static struct world {
 
 	/* What the engine is told when it begins. */
 	const char *function;
+	uint32_t callers;
 
 	struct comm_est_config config;
 	int create_err, burst_err, sched_err, slice_err;
@@ -144,6 +145,9 @@ static struct world {
 	struct comm_census_words census[4];
 	size_t n_counts;
 	struct comm_count count[4]; /* likewise */
+	size_t n_lengths;
+	uint32_t length_counter;
+	struct comm_unwritten_end length[4]; /* likewise */
 	const char *const *counter;
 	size_t n_done, n_burst_done;
 } world;
@@ -366,6 +370,10 @@ int comm_store_write_slice(struct comm_store *store, const struct comm_slice_inf
 	world.n_counts = info->n_counts;
 	for (size_t i = 0; i < info->n_counts && i < 4; i++)
 		world.count[i] = info->count[i];
+	world.n_lengths = info->lengths.n_ends;
+	world.length_counter = info->lengths.counter;
+	for (size_t i = 0; i < info->lengths.n_ends && i < 4; i++)
+		world.length[i] = info->lengths.end[i];
 	world.counter = info->counter;
 	return 0;
 }
@@ -399,6 +407,7 @@ static inline void begin(const struct comm_est_ops *ops, bool stored)
 		.estimator = ops,
 		.est = {.granularity_bytes = 16, .memory_bytes = 1, .cycles_per_ns = CYCLES_PER_NS},
 		.function = world.function,
+		.callers = world.callers,
 		.slice_ns = SLICE,
 		.start_ns = START,
 		.slice_done = slice_done,

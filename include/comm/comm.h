@@ -485,8 +485,8 @@ struct comm_report_total {
 	/* All that it read, or that was read of the object, by whom ever: also without a known writer. */
 	double reads_bytes;
 	/*
-	 * How long the node was, all: with those within it, in the report's length_unit: a sum over the node's threads
-	 * and code.  Below 0: it is not known.
+	 * How long the node was, all: with those within it, in the report's length_unit, counted or, of code of a run that
+	 * samples, what samples stand for: a sum over the node's threads and code.  Below 0: it is not known.
 	 */
 	double length, all_length;
 };

@@ -519,8 +519,8 @@ static int put_cpu_lengths(struct comm_report_whole *whole, const struct comm_re
 }
 
 /*
- * Where no code was counted, CPU time is how long threads and regions were, if that was counted: all of it, whichever
- * reads are asked for.
+ * Where code was not counted, CPU time is how long threads and regions were, if that was counted: all of it, whichever
+ * reads are asked for, and better than that of samples.
  */
 static int load_cpu_lengths(struct work *work)
 {
@@ -531,7 +531,8 @@ static int load_cpu_lengths(struct work *work)
 	int code;
 
 	if (!work->query->totals || work->query->fresh || own->of_reads || own->of_data ||
-	    report->length_unit || own->ops->around || comm_node_counts_check(own, NULL))
+	    (report->length_unit && strcmp(report->length_unit, COMM_COUNTER_CPU) != 0) ||
+	    own->ops->around || comm_node_counts_check(own, NULL))
 		return 0;
 	code = comm_node_counts_load(own, &work->slices, &count, &n, NULL);
 	if (code)

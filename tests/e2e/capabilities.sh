@@ -226,7 +226,7 @@ pids+=($!)
 # Its frames are shorter than 16 samples, so live P8 does not know of which frame what they read is.
 # TAG WORDS: they are in what the row's last command prints; a filter of its edges, by names, where they begin with a dot.
 claims=(
-  'P2 ."load > add_up" > 0' 'P3 [*]add_up' 'P4 ."load > add_up" > 0' 'P5 ."load > blur" > 0 and ."blur > edge" > 0'
+  'P2 ."load > add_up" > 0' 'P3 ^ +[0-9.]+ (ms|s) .* [*]add_up' 'P4 ."load > add_up" > 0' 'P5 ."load > blur" > 0 and ."blur > edge" > 0'
   'P6 . | keys | any(test("^cpu [0-9]+ > cpu [0-9]+$"))' 'P7 . | keys | any(test("^[0-9]+: .* > [0-9]+: "))'
   'P8 ."(frame not known) > this frame" > 0' 'P9 [-]> worker' 'P10 blur.*s CPU time' 'P11 ."load > add_up" > 0'
   'P12 per (1000 instructions|ms of CPU time)' 'P13 worker' 'P14 ^<svg' 'C1 worker' 'C2 worker' 'C3 worker.*shape|shape.*worker' 'C4 ."load > add_up" > 0'

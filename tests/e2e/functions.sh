@@ -27,15 +27,34 @@ run all --source bpf --record "$dir/all.rec"
 result $? "all functions"
 run some --source bpf --function add_up
 result $? "a function"
-run none --source bpf --function nobody
+run none --source bpf --function nobody --callers --counters
 result $? "a function that there is not"
 check "all: several functions read" report all 'keys | map(sub(".* > "; "")) | unique | length > 1'
 check "one: what it reads is told, and who wrote it" report some '."load > add_up" > 0 and (keys | all(endswith(" > add_up")))'
 check "none: nothing is" report none '. == {}'
 says() { "$commctl" report --by-function --verbose --store "$dir/$1.db" | grep -z "only what '$2'\s*reads\s*is\s*counted"; }
 check "the report says so" says some add_up
+# long GROUPING: how long all nodes are, seconds.
+long() {
+  "$commctl" report --"by-$1" --totals --self --all --min-share 0 --top 0 --json --store "$dir/none.db" | jq '[.totals[].length] | add / 1e9'
+}
+times() { # those of samples and those that were counted
+  local sampled counted
+  sampled=$(long function) counted=$(long thread)
+  echo "sampled $sampled, counted $counted"
+  awk -v a="$sampled" -v b="$counted" 'BEGIN { exit !(a > b / 2 && a < b * 2) }'
+}
+# But for a thread that no sample met, which has microseconds.
+counted() {
+  local all
+  all=$("$commctl" report --counters --json --store "$dir/none.db" | jq '[.counts[] | select(.counter == "cpu-time-ns") | .total] | add / 1e9')
+  echo "$(long thread) $all"
+  awk -v a="$(long thread)" -v b="$all" 'BEGIN { exit !(b > 0 && a > 0.99 * b && a < 1.01 * b) }'
+}
 check "where it reads all samples are taken" half some -gt all
 check "elsewhere a few are" half none -lt all
+check "which stand for the others" times
+check "threads are as long as was counted" counted
 timeout 100 "$commd" -q --source "replay:$dir/all.rec" --function add_up --store "$dir/replayed.db" >"$dir/log" 2>&1
 result $? "a recording is replayed"
 check "and tells the same" report replayed '."load > add_up" > 0 and (keys | all(endswith(" > add_up")))'

@@ -504,6 +504,42 @@ static void samples_tell_time_in_regions(void **state)
 	assert_true(!world.count[1].region && world.count[1].value == 3000);
 }
 
+/* With callers, by what samples stand for.  The kernel's time is none of the code's. */
+static void samples_tell_how_long_code_is(void **state)
+{
+	const struct comm_identity *identity;
+	struct comm_sample sample = sample_at(TEXT);
+
+	(void)state;
+	comm_engine_destroy(engine);
+	world.callers = 1;
+	begin(&noting, true);
+	identity = comm_engine_identity(engine);
+	sample.period = 1000;
+	give_sample(START, SECOND, &sample);
+	sample.period = 3000;
+	give_sample(START + 1, SECOND, &sample);
+	sample.ip = sample.reg[COMM_RCX] = TEXT + 5;
+	give_sample(START + 2, SECOND, &sample);
+	sample.ip = CLEARS;
+	give_sample(START + 3, SECOND, &sample);
+	first_slice();
+	assert_string_equal(world.counter[world.length_counter], COMM_COUNTER_CPU);
+	assert_int_equal(world.n_lengths, 2);
+	assert_int_equal(comm_sites_at(identity->sites, world.length[0].site)->line, 1);
+	assert_true(world.length[0].bytes == 4000);
+	assert_true(world.length[1].bytes == 3000 && !world.length[1].object);
+	/* A slice has its own alone. */
+	comm_engine_advance(engine, START + 2 * SLICE);
+	assert_int_equal(world.n_lengths, 0);
+	comm_engine_destroy(engine);
+	world.callers = 0;
+	begin(&noting, true);
+	give_sample(START, SECOND, &sample);
+	comm_engine_finish(engine, START + 5);
+	assert_int_equal(world.n_lengths, 0);
+}
+
 static void give_frame(uint64_t time_ns, uint64_t number)
 {
 	give(&(struct comm_event){.kind = COMM_EV_FRAME,
@@ -696,6 +732,7 @@ int main(void)
 		TEST(counts_are_summed_by_slice),
 		TEST(counters_are_bounded),
 		TEST(samples_tell_time_in_regions),
+		TEST(samples_tell_how_long_code_is),
 		TEST(frames_are_counted_and_reach_the_estimator),
 		TEST(switches_reach_the_estimator),
 		TEST(exits_end_threads_and_spaces),
