@@ -20,6 +20,12 @@ static double per_s(const struct comm_report *report, const struct comm_report_c
 	return count->total * 1e9 / (double)report->enabled_ns;
 }
 
+/* Nobody counts by region: what a thread counted is shared out, as its samples were in regions. */
+static bool is_apportioned(const struct comm_report *report)
+{
+	return !strcmp(report->by->name, "region");
+}
+
 /* Of an event that was counted in no part of the node's time nothing is. */
 static bool is_known(const struct comm_report_count *count)
 {
@@ -112,6 +118,10 @@ static void print_text(const struct comm_report *report)
 			printf("  counted in %.0f %% of its CPU time", 100 * count->counted);
 		putchar('\n');
 	}
+	if (is_apportioned(report))
+		puts("\nApportioned by CPU time: a thread's counts of each slice are shared out as "
+		     "its "
+		     "samples were in regions.\nWaits, switches and migrations have no region.");
 }
 
 static void print_csv(const struct comm_report *report)
@@ -152,6 +162,7 @@ static void print_json(const struct comm_report *report)
 	ctl_json_int(&json, "run", report->run->id);
 	ctl_json_string(&json, "by", report->by->name);
 	ctl_json_double(&json, "seconds", (double)report->enabled_ns / 1e9);
+	ctl_json_bool(&json, "apportioned", is_apportioned(report));
 	ctl_json_open(&json, "counts", '[');
 	for (size_t i = 0; i < report->n_counts; i++) {
 		const struct comm_report_count *count = comm_report_count_at(report, i);

@@ -2,8 +2,9 @@
 /*
  * A thread's CPU time in a slice is shared out to the regions that its samples of the slice were
  * in, and that of slices without one as its samples of all slices were; of a thread that no sample
- * met it is not known where it was spent.  There is no telling of other counters which region they
- * fell to.
+ * met it is not known where it was spent.  What else a thread counted while it ran is apportioned as its CPU time is:
+ * so much would have fallen to each region if it came as often in all of them.  Of waits, switches and migrations
+ * nothing is told by region, for these are when a thread does not run.
  */
 #include "node_counts.h"
 
@@ -33,9 +34,8 @@ struct sum {
 struct sums {
 	struct sum *sum;
 	size_t n, capacity, last;
-	int64_t counter;	       /* of CPU time, by region */
 	struct comm_id_sums sampled;   /* by thread and region */
-	struct comm_id_sums unsampled; /* CPU time by thread, of slices without a sample of it */
+	struct comm_id_sums unsampled; /* by thread and counter, of slices without a sample of it */
 };
 
 static bool by_region(const struct comm_grouping_use *use)
@@ -106,9 +106,10 @@ static int take(struct sums *sums, struct comm_grouping_use *use, sqlite3_stmt *
 	return 0;
 }
 
-static int add(struct comm_id_sums *sums, uint32_t thread, uint32_t region, double value)
+/* of: a region, or a counter. */
+static int add(struct comm_id_sums *sums, uint32_t thread, uint32_t of, double value)
 {
-	const uint32_t key[] = {thread, region, 0, 0};
+	const uint32_t key[] = {thread, of, 0, 0};
 	struct comm_id_sum *sum;
 	int code = comm_id_sums_at(sums, key, &sum);
 
@@ -122,19 +123,21 @@ static int take_region(struct sums *sums, struct comm_grouping_use *use, sqlite3
 {
 	uint32_t thread = comm_id_column(row, 5);
 	double value = sqlite3_column_double(row, 2), sampled = sqlite3_column_double(row, 6);
-	int code;
+	bool is_cpu_time = sqlite3_column_int(row, 7);
+	int code = 0;
 
-	sums->counter = sqlite3_column_int64(row, 1);
 	if (!isfinite(value) || value < 0 || !isfinite(sampled))
 		return 0;
 	if (sqlite3_column_type(row, 0) == SQLITE_NULL)
-		return add(&sums->unsampled, thread, 0, value);
-	code = add(&sums->sampled, thread, comm_id_column(row, 0), sampled);
+		return add(&sums->unsampled, thread, comm_id_column(row, 1), value);
+	/* Each counter has the same samples. */
+	if (is_cpu_time)
+		code = add(&sums->sampled, thread, comm_id_column(row, 0), sampled);
 	return code ? code : take(sums, use, row);
 }
 
-/* Shares out the CPU time of a thread in slices without a sample of it. */
-static int share_out(struct sums *sums, uint32_t thread, double value)
+/* Shares out what a thread counted in slices without a sample of it. */
+static int share_out(struct sums *sums, uint32_t thread, uint32_t counter, double value)
 {
 	const struct comm_id_sums *sampled = &sums->sampled;
 	double all = 0;
@@ -147,13 +150,13 @@ static int share_out(struct sums *sums, uint32_t thread, double value)
 	for (size_t i = 0; i < sampled->n && all > 0 && !code; i++) {
 		if (sampled->sum[i].id[0] != thread)
 			continue;
-		code = find(sums, sampled->sum[i].id[1], sums->counter, &sum);
+		code = find(sums, sampled->sum[i].id[1], counter, &sum);
 		if (!code)
 			sum->shared += value * sampled->sum[i].bytes / all;
 	}
 	if (code || all > 0)
 		return code;
-	code = find(sums, COMM_ID_OTHER, sums->counter, &sum);
+	code = find(sums, COMM_ID_OTHER, counter, &sum);
 	if (!code)
 		sum->shared += value;
 	return code;
@@ -188,9 +191,13 @@ static const char regions_sql[] =
 	"' WHERE run = ?1 AND slice = ?2 AND value > 0)"
 	" SELECT CASE r.id WHEN 0 THEN 1 WHEN 1 THEN 0"
 	"  ELSE (SELECT min(o.id) FROM region o WHERE o.name = r.name) END,"
-	" c.counter, sum(c.value * coalesce(s.value / s.all_of, 1)), 0, 0, c.thread, sum(s.value)"
-	" FROM count c JOIN counter k ON k.id = c.counter AND k.name = '" COMM_COUNTER_CPU
-	"' LEFT JOIN s ON s.thread = c.thread LEFT JOIN region r ON r.id = s.region"
+	" c.counter, sum(c.value * coalesce(s.value / s.all_of, 1)),"
+	" sum(c.enabled_ns * coalesce(s.value / s.all_of, 1)),"
+	" sum(c.running_ns * coalesce(s.value / s.all_of, 1)), c.thread, sum(s.value),"
+	" k.name = '" COMM_COUNTER_CPU "' FROM count c JOIN counter k ON k.id = c.counter"
+	" AND k.name NOT IN ('" COMM_COUNTER_SAMPLED "', '" COMM_COUNTER_FRAMES "',"
+	" 'wait-time-ns', 'blocked-time-ns', 'voluntary-switches', 'involuntary-switches',"
+	" 'migrations') LEFT JOIN s ON s.thread = c.thread LEFT JOIN region r ON r.id = s.region"
 	" WHERE c.run = ?1 AND c.slice = ?2 GROUP BY 1, 2, c.thread";
 
 static int load(struct sums *sums, struct comm_grouping_use *use, const struct comm_slices *slices)
@@ -217,7 +224,8 @@ static int load(struct sums *sums, struct comm_grouping_use *use, const struct c
 	}
 	sqlite3_finalize(stmt);
 	for (size_t i = 0; i < sums->unsampled.n && !code; i++)
-		code = share_out(sums, sums->unsampled.sum[i].id[0], sums->unsampled.sum[i].bytes);
+		code = share_out(sums, sums->unsampled.sum[i].id[0], sums->unsampled.sum[i].id[1],
+				 sums->unsampled.sum[i].bytes);
 	return code;
 }
 

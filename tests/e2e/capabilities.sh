@@ -231,7 +231,7 @@ claims=(
   'P8 ."(frame not known) > this frame" > 0' 'P9 [-]> worker' 'P10 blur.*s CPU time' 'P11 ."load > add_up" > 0'
   'P12 per (1000 instructions|ms of CPU time)' 'P13 worker' 'P14 ^<svg' 'C1 worker' 'C2 worker' 'C3 worker.*shape|shape.*worker' 'C4 ."load > add_up" > 0'
   'C5 ."capable > worker" > 0' 'C6 .. | numbers > 0' 'C7 voluntary-switches' 'C10 read in all' 'M1 [*] add_up' 'M2 ."load IN > add_up IN" > 0'
-  'M6 add_up' 'M7 ."load > add_up" > 0 and (keys | all(endswith(" > add_up")))' 'F2 page-faults' 'F3 cpu-time-ns' 'F5 "worker"'
+  'M6 add_up' 'M7 ."load > add_up" > 0 and (keys | all(endswith(" > add_up")))' 'F2 page-faults' 'F2 ^Apportioned by CPU time' 'F3 cpu-time-ns' 'F5 "worker"'
 )
 claimed() { # TAG WORDS
   local store=live

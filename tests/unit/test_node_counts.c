@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Counts in reports: by thread and role, and CPU time by region. */
+/* Counts in reports: by thread and role, and apportioned by region. */
 #include <errno.h>
 #include <math.h>
 
 #include "made_store.h"
 
-static const char *const counters[] = {COMM_COUNTER_CPU, "instructions", COMM_COUNTER_SAMPLED};
+static const char *const counters[] = {COMM_COUNTER_CPU, "instructions", COMM_COUNTER_SAMPLED,
+				       "page-faults", "migrations"};
 
 static void write_counts(struct comm_store *store, int second, const struct comm_count *c, size_t n,
 			 const struct comm_edge *edges, size_t n_edges)
@@ -15,7 +16,7 @@ static void write_counts(struct comm_store *store, int second, const struct comm
 				       .count = c,
 				       .n_counts = n,
 				       .counter = counters,
-				       .n_counters = 3};
+				       .n_counters = 5};
 	struct comm_naming naming = made_naming(names);
 
 	assert_int_equal(comm_store_write_slice(store, &info, edges, n_edges, &naming), 0);
@@ -112,7 +113,7 @@ static void test_cpu_time_of_regions(void **state)
 	write_counts(store, 2, third, 1, NULL, 0);
 	report = report_of(&q);
 	/* Three quarters of what thread 2 has; of thread 1 no sample tells. */
-	assert_int_equal(report->n_counts, 3);
+	assert_int_equal(report->n_counts, 4);
 	assert_true(count_of(report, "parse", COMM_COUNTER_CPU)->total == 9e8);
 	assert_true(count_of(report, "(no region)", COMM_COUNTER_CPU)->total == 3e8);
 	assert_true(count_of(report, "r0", COMM_COUNTER_CPU)->total == 4e8);
@@ -128,6 +129,46 @@ static void test_cpu_time_of_regions(void **state)
 		assert_true(total->length == (strcmp(total->node.name, "parse") ? 3e8 : 9e8));
 		assert_true(total->all_length == total->length);
 	}
+	comm_report_free(report);
+	comm_store_close(store);
+}
+
+/* Events are where CPU time is, but those that come when a thread does not run. */
+static void test_events_of_regions(void **state)
+{
+	struct comm_query q = {.size = sizeof(q), .by = "region", .counts = 1};
+	const struct comm_count third[] = {
+		{.thread = 2, .counter = 0, .value = 8e8},
+		{.thread = 2, .counter = 1, .value = 40},
+		{.thread = 2,
+		 .counter = 3,
+		 .value = 400,
+		 .enabled_ns = 800000000,
+		 .running_ns = 400000000},
+		{.thread = 2, .counter = 4, .value = 7},
+		{.thread = 2, .counter = 2, .value = 1},
+	};
+	const struct comm_count fourth[] = {{.thread = 2, .counter = 0, .value = 1e8},
+					    {.thread = 2, .counter = 3, .value = 100}};
+	struct comm_store *store = write_two_slices();
+	const struct comm_report_count *count;
+	struct comm_report *report;
+
+	(void)state;
+	/* All of it outside of regions; then a slice without a sample, of which 3 of 5 so far were in "parse". */
+	write_counts(store, 2, third, 5, NULL, 0);
+	write_counts(store, 3, fourth, 2, NULL, 0);
+	report = report_of(&q);
+	count = count_of(report, "(no region)", "page-faults");
+	assert_true(count->total == 400 + 40);
+	/* Of 100 ms in the first slice, 800 and 40 it was counted in 400. */
+	assert_true(fabs(count->counted - 400.0 / 940) < 1e-9);
+	assert_true(count_of(report, "parse", "page-faults")->total == 60);
+	assert_true(count_of(report, "(no region)", "instructions")->total == 40);
+	/* Of thread 1 no sample tells. */
+	assert_true(count_of(report, "r0", "instructions")->total == 50);
+	for (size_t i = 0; i < report->n_counts; i++)
+		assert_string_not_equal(comm_report_count_at(report, i)->counter, "migrations");
 	comm_report_free(report);
 	comm_store_close(store);
 }
@@ -167,6 +208,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_threads_and_roles),
 		TEST(test_cpu_time_of_regions),
+		TEST(test_events_of_regions),
 		TEST(test_refused),
 	};
 
