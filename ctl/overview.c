@@ -71,7 +71,12 @@ static void tell_notes(struct overview *o, const struct comm_report *report)
 {
 	uint64_t range_ns = report->to_ns - report->from_ns;
 	char on[CTL_NUMBER], all[CTL_NUMBER], line[CTL_OVERVIEW_LINE];
+	const char *only = strstr(report->run->notes, COMM_NOTE_ONLY);
 
+	if (only) {
+		ctl_overview_title(o->to, "NOTE");
+		ctl_overview_say(o->to, ctl_clean(line, sizeof(line), only, sizeof(line) - 1));
+	}
 	if (report->enabled_ns < range_ns) {
 		snprintf(line, sizeof(line), "sampling was enabled for %s of these %s",
 			 ctl_duration(on, report->enabled_ns), ctl_duration(all, range_ns));

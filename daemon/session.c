@@ -16,6 +16,7 @@
 #include "session.h"
 #include "source.h"
 #include "stop.h"
+#include <comm/comm.h>
 
 enum {
 	NOTES_BYTES = 640, /* of a run */
@@ -213,7 +214,7 @@ int comm_session_begin(struct comm_session *session, const struct comm_run_info 
 
 	labelled.label = session->options->label;
 	if (session->options->function) {
-		snprintf(notes, sizeof(notes), "%s%sonly what '%.64s' reads is counted",
+		snprintf(notes, sizeof(notes), "%s%s" COMM_NOTE_ONLY "%.64s' reads is counted",
 			 info->notes ? info->notes : "", info->notes && *info->notes ? "; " : "",
 			 session->options->function);
 		labelled.notes = notes;

@@ -117,6 +117,7 @@ static void print_head(const struct ctl_term *term, const struct comm_query *que
 {
 	char a[CTL_NUMBER], b[CTL_NUMBER], c[CTL_NUMBER], line[TEXT_LINE];
 	const struct comm_run *run = report->run;
+	const char *only = strstr(run->notes, COMM_NOTE_ONLY);
 	char target[TEXT_LINE];
 
 	snprintf(target, sizeof(target), "%s%s%s", run->label, *run->label ? ": " : "",
@@ -127,6 +128,11 @@ static void print_head(const struct ctl_term *term, const struct comm_query *que
 	if (brief) {
 		print_enabled(term, report);
 		print_cost(term, report);
+		if (only) {
+			/* A function's name is foreign text. */
+			ctl_clean(line, sizeof(line), only, TEXT_LINE);
+			ctl_wrap_styled(term, CTL_WARN, 0, TEXT_INDENT, line);
+		}
 		print_seen(term, query, report);
 		return;
 	}

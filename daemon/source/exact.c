@@ -26,6 +26,7 @@
 #include "source.h"
 #include "stop.h"
 #include "valgrind.h"
+#include <comm/comm.h>
 
 enum {
 	ROWS_MAX = 1 << 22, /* edges of a slice: folding some would not be exact */
@@ -439,7 +440,7 @@ static void note_function(struct exact *exact)
 
 	if (exact->options->function)
 		snprintf(exact->notes + n, sizeof(exact->notes) - n,
-			 "; only what '%.64s' reads is counted", exact->options->function);
+			 "; " COMM_NOTE_ONLY "%.64s' reads is counted", exact->options->function);
 }
 
 static void write_notes(struct exact *exact)

@@ -67,6 +67,12 @@ int comm_run_delete(const char *path, int64_t run, char **err);
 /* So long, from its start on, a run may cost more than its limit: it sets up. */
 #define COMM_SETTLING_NS 5000000000ull
 
+/*
+ * The last of comm_run.notes begins so, where the reads of some functions alone were counted (commd --function): shares
+ * are then of what these read.
+ */
+#define COMM_NOTE_ONLY "only what '"
+
 enum comm_run_state {
 	COMM_RUN_RUNNING,
 	COMM_RUN_FINISHED,

@@ -32,8 +32,12 @@ result $? "a function that there is not"
 check "all: several functions read" report all 'keys | map(sub(".* > "; "")) | unique | length > 1'
 check "one: what it reads is told, and who wrote it" report some '."load > add_up" > 0 and (keys | all(endswith(" > add_up")))'
 check "none: nothing is" report none '. == {}'
-says() { "$commctl" report --by-function --verbose --store "$dir/$1.db" | grep -z "only what '$2'\s*reads\s*is\s*counted"; }
-check "the report says so" says some add_up
+says() { "$commctl" report "${@:3}" --store "$dir/$1.db" | grep -z "only what '$2'\s*reads\s*is\s*counted"; }
+check "the report says so" says some add_up --by-function
+check "one of all flows does, too" says some add_up
+check "an account of the run does" says some add_up --verbose
+silent() { ! says all add_up --verbose; }
+check "no other run is said to be one" silent
 # long GROUPING: how long all nodes are, seconds.
 long() {
   "$commctl" report --"by-$1" --totals --self --all --min-share 0 --top 0 --json --store "$dir/none.db" | jq '[.totals[].length] | add / 1e9'
