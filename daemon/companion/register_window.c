@@ -592,7 +592,7 @@ void comm_register_windows_collect(struct comm_register_windows *w, uint64_t now
 				       push, ctx);
 		comm_unpaid_words_seen(&w->unpaid, &s->word, &s->pairs, now_ns);
 	}
-	comm_unpaid_words_tell(&w->unpaid, &w->random, &w->numbers, now_ns, push, ctx);
+	comm_unpaid_words_tell(&w->unpaid, &w->numbers, now_ns, push, ctx);
 	w->lost[COMM_LOSS_CPUS] = comm_breakpoints_unopened(w->points);
 	comm_loss_tell(&w->losses, w->lost, now_ns, push, ctx);
 }

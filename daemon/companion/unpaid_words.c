@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "unpaid_words.h"
 
-#include "hash.h"
-
 static const uint64_t TELL_NS = UINT64_C(1000000000); /* they are told of together */
 static const uint64_t DONOR_NS = 60 * UINT64_C(1000000000);
 
@@ -37,46 +35,41 @@ void comm_unpaid_words_seen(struct comm_unpaid_words *unpaid, const struct comm_
 	}
 }
 
-/* One of the windows that can be told once more, with a chance by what they stand for. */
-static struct comm_unpaid_donor *pick_donor(struct comm_unpaid_stratum *s, uint64_t *random,
-					    uint64_t now_ns)
+static bool can_be_told(const struct comm_unpaid_donor *donor, uint64_t now_ns)
 {
-	struct comm_unpaid_donor *ret = NULL;
-	double sum = 0;
-
-	for (unsigned int i = 0; i < COMM_UNPAID_DONORS; i++) {
-		struct comm_unpaid_donor *donor = &s->donor[i];
-
-		if (!donor->time_ns || now_ns - donor->time_ns > DONOR_NS)
-			continue;
-		sum += donor->word.stands_for;
-		if (comm_hash_uniform(random) * sum < donor->word.stands_for)
-			ret = donor;
-	}
-	return ret;
+	return donor->time_ns && now_ns - donor->time_ns <= DONOR_NS;
 }
 
+/* As one window: those that are told once more are no new observations. */
 static void tell_like(struct comm_unpaid_stratum *s, const struct comm_live_word *word,
-		      uint64_t *random, uint32_t number, uint64_t now_ns, comm_event_fn *push,
-		      void *ctx)
+		      uint32_t number, uint64_t now_ns, comm_event_fn *push, void *ctx)
 {
 	static const struct comm_window_pairs none;
-	struct comm_unpaid_donor *donor = word->is_sole ? NULL : pick_donor(s, random, now_ns);
-	struct comm_live_word like;
+	double sum = 0;
 
-	if (!donor) {
+	for (unsigned int i = 0; i < COMM_UNPAID_DONORS && !word->is_sole; i++)
+		if (can_be_told(&s->donor[i], now_ns))
+			sum += s->donor[i].word.stands_for;
+	if (!(sum > 0)) {
 		comm_window_pairs_tell(&none, word, number, COMM_FED_REGISTERS, now_ns, push, ctx);
 		return;
 	}
-	like = donor->word;
-	like.stands_for = word->stands_for;
-	donor->pairs.pair = donor->pair;
-	comm_window_pairs_tell(&donor->pairs, &like, number, COMM_FED_REGISTERS, now_ns, push, ctx);
-	donor->time_ns = 0;
+	for (unsigned int i = 0; i < COMM_UNPAID_DONORS; i++) {
+		struct comm_unpaid_donor *donor = &s->donor[i];
+		struct comm_live_word like = donor->word;
+
+		if (!can_be_told(donor, now_ns))
+			continue;
+		like.stands_for *= word->stands_for / sum;
+		donor->pairs.pair = donor->pair;
+		comm_window_pairs_tell(&donor->pairs, &like, number, COMM_FED_REGISTERS, now_ns,
+				       push, ctx);
+		donor->time_ns = 0;
+	}
 }
 
-void comm_unpaid_words_tell(struct comm_unpaid_words *unpaid, uint64_t *random, uint32_t *numbers,
-			    uint64_t now_ns, comm_event_fn *push, void *ctx)
+void comm_unpaid_words_tell(struct comm_unpaid_words *unpaid, uint32_t *numbers, uint64_t now_ns,
+			    comm_event_fn *push, void *ctx)
 {
 	struct comm_live_word word;
 
@@ -88,7 +81,7 @@ void comm_unpaid_words_tell(struct comm_unpaid_words *unpaid, uint64_t *random, 
 
 			if (!comm_word_pool_draw(&s->waiting[j], &word))
 				continue;
-			tell_like(s, &word, random, ++*numbers, now_ns, push, ctx);
+			tell_like(s, &word, ++*numbers, now_ns, push, ctx);
 			unpaid->told_ns = now_ns;
 		}
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Unpaid words: live words that got no window, as it would have cost too much, or as the run ended.  They stand for what they
- * stand for all the same.  Of words of like lags it is chance which get one, so one that got none is taken to be like one that did: a
- * window on a word of its stratum, at random by size among the last few, is told once more, for the bytes of the unpaid ones
- * (a hot deck within classes: Andridge and Little, International Statistical Review 78, 2010).  A window is told so once, and
- * no later than a minute on, so that windows which are told are never more than twice those that were seen.  Where there
- * is none the writer is not known.
+ * stand for all the same.  Of words of like lags it is chance which get a window, so those that got none are taken to be like
+ * those that did: what they stand for is shared out among the last few windows of their stratum, which are told once more
+ * (response homogeneity groups: Saerndal, Swensson and Wretman, Model Assisted Survey Sampling, chapter 15).  A
+ * window is told so once, and no later than a minute on; where there is none the writer is not known.
  *
  * Which words are of like lags late_words.h says; those that change soon are alike, too.  A zeroed one is empty.
  */
@@ -45,7 +44,7 @@ void comm_unpaid_words_add(struct comm_unpaid_words *unpaid, uint64_t *random,
 void comm_unpaid_words_seen(struct comm_unpaid_words *unpaid, const struct comm_live_word *word,
 			    const struct comm_window_pairs *pairs, uint64_t now_ns);
 /* Tells of all that wait, once a second at most; *numbers: of the last window that was told. */
-void comm_unpaid_words_tell(struct comm_unpaid_words *unpaid, uint64_t *random, uint32_t *numbers,
-			    uint64_t now_ns, comm_event_fn *push, void *ctx);
+void comm_unpaid_words_tell(struct comm_unpaid_words *unpaid, uint32_t *numbers, uint64_t now_ns,
+			    comm_event_fn *push, void *ctx);
 
 #endif
