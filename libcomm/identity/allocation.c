@@ -37,6 +37,7 @@ struct target {
 	uint64_t map_start;
 	uint32_t tgid, file; /* which mapping that is */
 	uint64_t addr;	     /* 0: not known, or into another file */
+	bool unread;	     /* it could not be read: ask again */
 };
 
 struct comm_allocations {
@@ -177,60 +178,75 @@ static bool is_stub(const uint8_t *code, size_t n)
 	return at + 2 <= n && code[at] == 0xff && code[at + 1] == 0x25;
 }
 
-/* Where the call leads that ends at behind, if it says so, and to code of the same file. */
-static uint64_t read_target(const struct comm_inspect *inspect, uint32_t tgid,
-			    const struct comm_mapping *m, uint64_t behind)
+/*
+ * Where the call leads that ends at behind, if it says so, and to code of the same file: 0 where it does not.  Or an
+ * error.
+ */
+static int read_target(const struct comm_inspect *inspect, uint32_t tgid,
+		       const struct comm_mapping *m, uint64_t behind, uint64_t *ret)
 {
 	uint8_t call[CALL_BYTES], stub[STUB_BYTES];
 	uint64_t addr;
 	int32_t rel;
 	ssize_t n;
 
-	if (behind - m->start < CALL_BYTES ||
-	    inspect->ops->text(inspect->ctx, tgid, m, behind - CALL_BYTES, call, CALL_BYTES) !=
-		    CALL_BYTES ||
-	    *call != 0xe8)
+	*ret = 0;
+	if (behind - m->start < CALL_BYTES)
 		return 0;
+	n = inspect->ops->text(inspect->ctx, tgid, m, behind - CALL_BYTES, call, CALL_BYTES);
+	if (n != CALL_BYTES || *call != 0xe8)
+		return n < 0 ? (int)n : 0;
 	memcpy(&rel, call + 1, sizeof(rel));
 	addr = behind + (uint64_t)(int64_t)rel;
 	/* A call by a register or a table may end in such bytes: these lead elsewhere. */
 	if (addr < m->start || addr >= m->end)
 		return 0;
 	n = inspect->ops->text(inspect->ctx, tgid, m, addr, stub, STUB_BYTES);
-	return n > 0 && n <= STUB_BYTES && !is_stub(stub, (size_t)n) ? addr : 0;
+	if (n > 0 && n <= STUB_BYTES && !is_stub(stub, (size_t)n))
+		*ret = addr;
+	return n < 0 ? (int)n : 0;
 }
 
-static uint64_t find_target(struct comm_allocations *allocations, uint32_t tgid,
-			    const struct comm_mapping *m, uint64_t behind)
+/* As read_target(), which is not asked again about what it could read. */
+static int find_target(struct comm_allocations *allocations, uint32_t tgid,
+		       const struct comm_mapping *m, uint64_t behind, uint64_t *ret)
 {
 	struct target *target = &allocations->target[comm_hash_mix(behind, tgid) & (TARGETS - 1)];
+	int err = 0;
 
 	if (target->behind != behind || target->tgid != tgid || target->file != m->file ||
-	    target->map_start != m->start)
+	    target->map_start != m->start || target->unread) {
 		*target = (struct target){
 			.behind = behind,
 			.map_start = m->start,
 			.tgid = tgid,
 			.file = m->file,
-			.addr = read_target(allocations->inspect, tgid, m, behind),
 		};
-	return target->addr;
+		err = read_target(allocations->inspect, tgid, m, behind, &target->addr);
+		target->unread = err < 0;
+	}
+	*ret = target->addr;
+	return err;
 }
 
 /*
  * Whether the function that the call at behind leads to is the place.  It has no frame between the
  * caller's and the allocator's, or that of a function that allocates for others: it has jumped there as the last
- * thing it did.  From where in it is not known, so *ret is its beginning.
+ * thing it did.  From where in it is not known, so *ret is its beginning.  Provisional: that is not known now.
  */
 static bool find_jumped(struct comm_allocations *allocations, struct comm_space *space,
 			const struct comm_mapping *m, uint64_t behind, struct comm_code *ret)
 {
 	const struct comm_inspect *inspect = allocations->inspect;
-	uint64_t addr = find_target(allocations, comm_space_tgid(space), m, behind);
+	uint64_t addr;
+	int err = find_target(allocations, comm_space_tgid(space), m, behind, &addr);
 
-	if (!addr)
+	if (err == -EAGAIN)
+		*ret = (struct comm_code){.provisional = true};
+	else if (addr)
+		inspect->ops->code(inspect->ctx, comm_space_tgid(space), m, addr, ret);
+	else
 		return false;
-	inspect->ops->code(inspect->ctx, comm_space_tgid(space), m, addr, ret);
 	return ret->provisional || !comm_allocations_is_allocator(ret->function);
 }
 

@@ -96,6 +96,8 @@ static const struct comm_frame_rule frames[FUNCTIONS] = {
 
 static uint8_t code_bytes[0x1000];
 static unsigned int n_texts;
+static uint64_t unread_from; /* text that cannot be read, from there on, and */
+static int text_err;
 
 static struct comm_allocation told;
 static int told_err;
@@ -121,6 +123,8 @@ static ssize_t text(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint
 
 	(void)ctx, (void)tgid, (void)m;
 	n_texts++;
+	if (text_err && addr >= unread_from)
+		return text_err;
 	assert_true(at < sizeof(code_bytes));
 	if (len_bytes > sizeof(code_bytes) - at)
 		len_bytes = sizeof(code_bytes) - at;
@@ -172,7 +176,7 @@ static int setup(void **state)
 	assert_int_equal(comm_allocations_create(&inspect, sites, objects, &allocations), 0);
 	functions[BUILD].provisional = false;
 	memset(code_bytes, 0x90, sizeof(code_bytes));
-	told_err = 0;
+	told_err = text_err = 0;
 	return 0;
 }
 
@@ -319,6 +323,37 @@ static void functions_that_jump(void **state)
 	tell(MAIN);
 	assert_string_equal(name_at(NOW), "later");
 	functions[CELLS].provisional = false;
+}
+
+/* The call, or where it leads. */
+static void code_that_cannot_be_read_now(void **state)
+{
+	(void)state;
+	call(BARE, start_of(CELLS));
+	for (int first = 0; first < 2; first++) {
+		teardown(state);
+		setup(state);
+		call(BARE, start_of(CELLS));
+		unread_from = first ? in(BARE) : TEXT;
+		text_err = -EAGAIN;
+		tell(BARE);
+		assert_string_equal(name_at(NOW), "later");
+		text_err = 0;
+		assert_string_equal(name_at(NOW + 1000), "later");
+		assert_string_equal(name_at(NOW + 200 * 1000 * 1000), "cells.c:5 (make_cells)");
+		/* What answers too late, or never again, is done without, but not for the next block. */
+		for (int last = 0; last < 2; last++) {
+			teardown(state);
+			setup(state);
+			call(BARE, start_of(CELLS));
+			text_err = last ? -ESRCH : -ETIME;
+			tell(BARE);
+			assert_string_equal(name_at(NOW), "start (made)");
+			text_err = 0;
+			tell(BARE);
+			assert_string_equal(name_at(NOW), "cells.c:5 (make_cells)");
+		}
+	}
 }
 
 /* Nobody jumped: what was called is what allocates, or a stub that leads there, or a part of it. */
@@ -497,6 +532,7 @@ int main(void)
 		TEST(functions_that_allocate_for_others),
 		TEST(calls_of_jemallocs_profile),
 		TEST(functions_that_jump),
+		TEST(code_that_cannot_be_read_now),
 		TEST(functions_that_call),
 		TEST(callers_that_are_not_known),
 		TEST(a_line_that_comes_later),
