@@ -18,7 +18,7 @@ enum {
 	NAMES_BYTES_MAX = 2 * COMM_CODE_REGIONS_MAX * NAME_READ_BYTES,
 	PLACES = 4096,			    /* names by where they stand: one per hash value */
 	RECHECK_NS = 1000 * 1000 * 1000,    /* until a name that may change is read again */
-	PROVISIONAL_NS = 100 * 1000 * 1000, /* until a line that is not known yet is asked again */
+	PROVISIONAL_NS = 100 * 1000 * 1000, /* until what is not known yet is asked again */
 };
 
 /* COMM_MARK_CODE() of <comm/mark.h>, which is no header of ours to include: it makes marks. */
@@ -69,13 +69,15 @@ void comm_code_regions_destroy(struct comm_code_regions *regions)
 	free(regions);
 }
 
+/* *ret_provisional: it cannot be read now. */
 static const char *read_name(struct comm_code_regions *regions, uint32_t tgid,
-			     const struct comm_mapping *m, uint64_t addr)
+			     const struct comm_mapping *m, uint64_t addr, bool *ret_provisional)
 {
 	char name[NAME_READ_BYTES];
 	ssize_t n = regions->inspect->ops->text(regions->inspect->ctx, tgid, m, addr, name,
 						sizeof(name));
 
+	*ret_provisional = n == -EAGAIN;
 	if (n <= 0)
 		return NULL;
 	/* Cut off, and seen to be. */
@@ -148,7 +150,7 @@ const char *comm_code_regions_name(struct comm_code_regions *regions, struct com
 	if (held && now_ns < place->until_ns)
 		return place->name;
 	key.name = word & is_code ? code_name(regions, tgid, m, addr, &provisional)
-				  : read_name(regions, tgid, m, addr);
+				  : read_name(regions, tgid, m, addr, &provisional);
 	if (provisional)
 		key.until_ns = now_ns + PROVISIONAL_NS;
 	else if (key.name && !key.private)

@@ -58,7 +58,7 @@ static struct target {
 	char rodata[PAGE], heap[PAGE];
 	struct comm_code code;
 	int texts_asked, codes_asked;
-	bool gone;
+	bool gone, busy;
 } target;
 
 static int maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, size_t *ret_n)
@@ -78,6 +78,8 @@ static ssize_t text(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint
 	target.texts_asked++;
 	if (target.gone)
 		return -ESRCH;
+	if (target.busy)
+		return -EAGAIN;
 	if (len_bytes > m->end - addr)
 		len_bytes = m->end - addr;
 	memcpy(buf, from + (addr - m->start), len_bytes);
@@ -211,6 +213,35 @@ static void names_are_read_again_where_they_may_change(void **state)
 	assert_string_equal(name_of(get_at(8, SECOND, 1, &initialised)), "(unreadable)");
 }
 
+static void names_that_cannot_be_read_now_are_asked_for_soon(void **state)
+{
+	const uint64_t constant = RODATA, variable = HEAP;
+
+	(void)state;
+	strcpy(target.rodata, "constant");
+	strcpy(target.heap, "before");
+	target.busy = true;
+	assert_string_equal(name_of(get(constant)), "(unreadable)");
+	assert_string_equal(name_of(get_at(7, SECOND + SECOND / 100, 1, &constant)),
+			    "(unreadable)");
+	assert_int_equal(target.texts_asked, 1);
+	target.busy = false;
+	assert_string_equal(name_of(get_at(7, SECOND + SECOND / 5, 1, &constant)), "constant");
+	/* One that was read stands until it can be read again. */
+	get(variable);
+	target.busy = true;
+	assert_string_equal(name_of(get_at(7, 3 * SECOND, 1, &variable)), "before");
+	strcpy(target.heap, "after");
+	target.busy = false;
+	assert_string_equal(name_of(get_at(7, 3 * SECOND + SECOND / 5, 1, &variable)), "after");
+	/* Of who has ended it is not asked for so often. */
+	target.gone = true;
+	assert_string_equal(name_of(get_at(8, 5 * SECOND, 1, &variable)), "(unreadable)");
+	target.texts_asked = 0;
+	get_at(8, 5 * SECOND + SECOND / 5, 1, &variable);
+	assert_int_equal(target.texts_asked, 0);
+}
+
 static const uint64_t code_bit = (uint64_t)1 << 63;
 
 static void code_is_named_by_function_and_line(void **state)
@@ -288,6 +319,7 @@ int main(void)
 		TEST(nesting_makes_regions),
 		TEST(hostile_names_are_bounded),
 		TEST(names_are_read_again_where_they_may_change),
+		TEST(names_that_cannot_be_read_now_are_asked_for_soon),
 		TEST(code_is_named_by_function_and_line),
 		TEST(code_names_keep_their_line),
 		TEST(code_that_a_compiler_named_goes_by_its_file),
