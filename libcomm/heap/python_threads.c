@@ -208,10 +208,33 @@ static int walk(struct comm_python_threads *threads, uint64_t runtime)
 	return err;
 }
 
+/* Whether a walk was broken off by what may be otherwise the next time. */
+static bool is_for_now(int err)
+{
+	return err && !comm_python_is_absent(err) && err != -E2BIG;
+}
+
+/* Those of before that the walk did not come to. */
+static void add_known(struct comm_python_threads *threads, const struct python_process *p)
+{
+	size_t found = threads->n, at;
+
+	for (size_t i = 0; i < p->n && threads->n < THREADS_MOST; i++) {
+		for (at = 0; at < found && threads->named[at].tid != p->named[i].tid; at++)
+			;
+		if (at == found)
+			threads->named[threads->n++] = p->named[i];
+	}
+}
+
 /* What was found stays, should the walk have been cut off; what was known before, should it have found nothing. */
 static void keep(struct comm_python_threads *threads, struct python_process *p, int err)
 {
-	struct python_thread *named = malloc(threads->n * sizeof(*named));
+	struct python_thread *named;
+
+	if (is_for_now(err))
+		add_known(threads, p);
+	named = malloc(threads->n * sizeof(*named));
 
 	if (!named || (err && !threads->n)) {
 		free(named);
@@ -246,7 +269,7 @@ static void look(struct comm_python_threads *threads, const struct comm_python_p
 	threads->key[NATIVE_ID] = (struct comm_python_key){.name = "_native_id"};
 	err = walk(threads, process->runtime);
 	keep(threads, p, err);
-	p->is_known |= !err || comm_python_is_absent(err) || err == -E2BIG;
+	p->is_known |= !is_for_now(err);
 	end_ns = reading->now_ns(reading->ctx);
 	wait_ns = (end_ns - start_ns) * TIME_MOST;
 	p->next_ns = end_ns + (wait_ns > wait_min_ns ? wait_ns : wait_min_ns);

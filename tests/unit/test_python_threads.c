@@ -18,7 +18,7 @@ enum { TGID = 7, READS_MOST = 3072, SECOND_MS = 1000 };
 static struct made_python made;
 static struct comm_python_threads *threads;
 static uint64_t clock_ns, read_ns, unreadable;
-static unsigned int n_reads;
+static unsigned int n_reads, reads_good; /* so many, before read_err */
 static int read_err;
 static char name[COMM_THREAD_NAME_BYTES];
 
@@ -28,7 +28,7 @@ static ssize_t read_made(void *ctx, uint32_t tgid, uint64_t addr, void *buf, siz
 	assert_int_equal(tgid, TGID);
 	n_reads++;
 	clock_ns += read_ns;
-	if (read_err)
+	if (read_err && n_reads > reads_good)
 		return read_err;
 	if (addr < MADE_AT || addr - MADE_AT >= MADE_BYTES || addr / 0x100 == unreadable / 0x100)
 		return -EIO;
@@ -43,11 +43,12 @@ static int words_made(void *ctx, uint32_t tgid, const uint64_t *addr, size_t n, 
 	unsigned int before = n_reads;
 
 	assert_in_range(n, 1, 256);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		n_reads = before;
 		if (read_made(ctx, tgid, addr[i], &ret[i], 8) != 8)
 			ret[i] = 0;
-	n_reads = before + 1;
-	return read_err;
+	}
+	return n_reads > reads_good ? read_err : 0;
 }
 
 static uint64_t now_made(void *ctx)
@@ -64,7 +65,7 @@ static int setup(void **state)
 	clock_ns = 1;
 	read_ns = unreadable = 0;
 	read_err = 0;
-	n_reads = 0;
+	n_reads = reads_good = 0;
 	return comm_python_threads_create(&reading, &threads);
 }
 
@@ -182,6 +183,45 @@ static void what_cannot_be_read_now_is_not_known(void **state)
 	read_err = -ETIME;
 	assert_int_equal(ask_again(101), 0);
 	assert_string_equal(name, "parser");
+}
+
+/* Whenever a walk is broken off, those that it does not come to keep their names, and those it does have new ones. */
+static void a_walk_that_is_broken_off(void **state)
+{
+	unsigned int whole;
+
+	(void)state;
+	start(12);
+	assert_int_equal(ask(101), 0);
+	whole = n_reads;
+	for (unsigned int n = 0; n < whole; n++) {
+		fresh();
+		start(12);
+		assert_int_equal(ask(101), 0);
+		made_text_at(&made, made_thread_at(1) + MADE_NAME, "scanner");
+		n_reads = 0;
+		reads_good = n;
+		read_err = n % 2 ? -ETIME : -EAGAIN;
+		assert_int_equal(ask_again(104), 0);
+		assert_string_equal(name, "last");
+		assert_int_equal(n_reads, n + 1);
+		assert_int_equal(ask(101), 0);
+		if (n == whole - 1)
+			assert_string_equal(name, "scanner");
+		else if (n < whole / 2)
+			assert_string_equal(name, "parser");
+		/* A thread has one name: those that were found again are not known twice. */
+		read_err = 0;
+		assert_int_equal(ask_again(101), 0);
+		assert_string_equal(name, "scanner");
+	}
+	/* Who has ended is forgotten by the walk that comes to its end. */
+	start(12);
+	fresh();
+	assert_int_equal(ask(104), 0);
+	start(12);
+	made_put(&made, MADE_ACTIVE_KEYS + 24, 1);
+	assert_int_equal(ask_again(104), -ENOENT);
 }
 
 static void names_are_clean(void **state)
@@ -372,6 +412,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(another_program_is_walked_at_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_cannot_be_read_now_is_not_known, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(a_walk_that_is_broken_off, setup, teardown),
 		cmocka_unit_test_setup_teardown(names_are_clean, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_lies_has_no_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_goes_round_ends, setup, teardown),
