@@ -182,12 +182,24 @@ static int record_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret
 {
 	struct comm_record *record = ctx;
 	const struct comm_question question = {.kind = RECORD_MAPS, .tgid = tgid};
+	const struct comm_question missing = {
+		.kind = RECORD_MAPS, .tgid = tgid, .a = RECORD_MAPS_MISSING};
 	int err = record->inner.ops->maps(record->inner.ctx, tgid, ret, ret_n);
+	const void *answer;
+	size_t bytes;
 
+	/* Beside the list, which is long, and mostly the same when it is told again. */
+	if (err || comm_answers_get(record->answers, &missing, &answer, &bytes)) {
+		begin_answer(record, &missing);
+		comm_answer_write_maps(&record->scratch, err, NULL, 0);
+		note(record, &missing);
+	}
+	if (err)
+		return err;
 	begin_answer(record, &question);
-	comm_answer_write_maps(&record->scratch, err, *ret, err ? 0 : *ret_n);
+	comm_answer_write_maps(&record->scratch, 0, *ret, *ret_n);
 	note(record, &question);
-	return err;
+	return 0;
 }
 
 static ssize_t record_text(void *ctx, uint32_t tgid, const struct comm_mapping *m, uint64_t addr,

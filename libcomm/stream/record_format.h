@@ -108,7 +108,7 @@
  *	 8 u64 and		16 u64 of the question, 0 unless named below
  *	24 i64 result: -errno where it is negative
  * and go on only after a result that is not negative (CODE: also -ENOENT).
- * MAPS
+ * MAPS; of the question: 1, whether there is no list now: result; older versions told that instead of the list, with 0
  *	32 u64 mappings, ordered by address; each of
  *		 0 u32 bytes of the mapping, these and the path included
  *		 4 u32 bits: 1 readable, 2 writable, 4 executable, 8 shared
@@ -163,6 +163,7 @@ enum {
 	RECORD_FILE_HEAD_BYTES = 24,
 	RECORD_HEAD_BYTES = 8,
 	RECORD_MAX_BYTES = 64 << 20, /* 65,536 mappings with long paths fit */
+	RECORD_MAPS_MISSING = 1,     /* of a question */
 };
 
 enum comm_record_kind {

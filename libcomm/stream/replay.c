@@ -295,9 +295,16 @@ static int replay_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret
 {
 	struct comm_replay *replay = ctx;
 	const struct comm_question question = {.kind = RECORD_MAPS, .tgid = tgid};
+	const struct comm_question missing = {
+		.kind = RECORD_MAPS, .tgid = tgid, .a = RECORD_MAPS_MISSING};
 	const void *answer;
 	size_t bytes;
+	int err = 0;
 
+	if (answer_to(replay, &missing, &answer, &bytes))
+		err = comm_answer_read_maps(&replay->reader, answer, bytes, ret, ret_n);
+	if (err)
+		return err;
 	if (!answer_to(replay, &question, &answer, &bytes))
 		return -ESRCH;
 	return comm_answer_read_maps(&replay->reader, answer, bytes, ret, ret_n);

@@ -101,6 +101,63 @@ static void test_round_trip(void **state)
 	comm_replay_close(replay);
 }
 
+/* Mappings that are being read, and have not changed then. */
+static int list_err;
+static struct comm_mapping list[64];
+
+static int list_maps(void *ctx, uint32_t tgid, const struct comm_mapping **ret, size_t *ret_n)
+{
+	(void)ctx, (void)tgid;
+	*ret = list;
+	*ret_n = sizeof(list) / sizeof(*list);
+	return list_err;
+}
+
+/* A list is written once, whatever is answered between it and itself, and each answer comes back when it was given. */
+static void test_lists_are_written_once(void **state)
+{
+	static const int answers[] = {
+		-EINPROGRESS, 0, 0, -EINPROGRESS, -EINPROGRESS, 0, 0, -EAGAIN, 0,
+		-ETIME,	      0, 0, -ESRCH,	  -ESRCH};
+	enum { ANSWERS = sizeof(answers) / sizeof(*answers) };
+	const struct comm_inspect_ops ops = {.maps = list_maps};
+	const struct comm_inspect inner = {.ops = &ops};
+	struct comm_event event = {.kind = COMM_EV_EXEC, .tgid = 1, .tid = 1};
+	const struct comm_mapping *map;
+	struct comm_record *record;
+	struct comm_replay *replay;
+	struct comm_inspect inspect;
+	struct stat st;
+	size_t n;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)
+		list[i] = (struct comm_mapping){
+			.start = 4096 * i, .end = 4096 * (i + 1), .path = "/bin/one", .file = 1};
+	assert_int_equal(comm_record_create(path, &head, &record), 0);
+	comm_record_inspect(record, &inner, &inspect);
+	for (int i = 0; i < ANSWERS; i++) {
+		list_err = answers[i];
+		assert_int_equal(inspect.ops->maps(inspect.ctx, 1, &map, &n), list_err);
+		event.time_ns = 100 + (uint64_t)i;
+		comm_record_event(record, &event);
+	}
+	comm_record_end(record, 4321, UINT64_MAX);
+	comm_record_destroy(record);
+	assert_int_equal(stat(path, &st), 0);
+	assert_in_range(st.st_size, 64 * 64, 2 * 64 * 64);
+	assert_int_equal(comm_replay_open(path, &replay), 0);
+	comm_replay_inspect(replay, &inspect);
+	for (int i = 0; i < ANSWERS; i++) {
+		assert_int_equal(comm_replay_next(replay, &event), 1);
+		n = 0;
+		assert_int_equal(inspect.ops->maps(inspect.ctx, 1, &map, &n), answers[i]);
+		assert_int_equal(n, answers[i] ? 0 : 64);
+	}
+	assert_int_equal(inspect.ops->maps(inspect.ctx, 2, &map, &n), -ESRCH);
+	comm_replay_close(replay);
+}
+
 /* Each kind of event comes out as it went in, in every field. */
 static void test_all_kinds(void **state)
 {
@@ -332,6 +389,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_round_trip, make_path, remove_path),
+		cmocka_unit_test_setup_teardown(test_lists_are_written_once, make_path,
+						remove_path),
 		cmocka_unit_test_setup_teardown(test_all_kinds, make_path, remove_path),
 		cmocka_unit_test_setup_teardown(test_layout, make_path, remove_path),
 		cmocka_unit_test_setup_teardown(test_records_to_a_file_alone, make_path,
