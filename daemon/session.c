@@ -16,6 +16,7 @@
 #include "session.h"
 #include "source.h"
 #include "stop.h"
+#include "store_file.h"
 #include <comm/comm.h>
 
 enum {
@@ -70,6 +71,7 @@ int comm_session_open_store(struct comm_session *session, const struct comm_opti
 	err = session->removes ? 0 : comm_remover_start(options->store);
 	if (!err)
 		err = comm_privilege_set_aside(true);
+	comm_store_file_map_alone();
 	if (!err)
 		err = comm_store_open(&config, &session->store, &why);
 	if (!err)

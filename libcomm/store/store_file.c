@@ -6,8 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <sqlite3.h>
 
 #include "schema.h"
 
@@ -258,4 +261,21 @@ int comm_store_file_check(struct comm_store_file *file)
 		return -ENODATA;
 	file->size_bytes = st.st_size;
 	return 0;
+}
+
+static void *map_alone(void *addr, size_t bytes, int prot, int flags, int fd, off_t at)
+{
+	void *map = mmap(addr, bytes, prot, flags, fd, at);
+
+	if (map != MAP_FAILED)
+		madvise(map, bytes, MADV_DONTFORK);
+	return map;
+}
+
+void comm_store_file_map_alone(void)
+{
+	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+
+	if (vfs && vfs->iVersion >= 3)
+		vfs->xSetSystemCall(vfs, "mmap", (sqlite3_syscall_ptr)map_alone);
 }

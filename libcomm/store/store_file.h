@@ -52,6 +52,11 @@ int comm_store_file_own(int fd, pid_t *ret_holder);
  * to write to: as fs.protected_regular of the kernel has it.  also: who may have made it.
  */
 bool comm_store_file_is_planted(const char *name, const struct stat *st, uid_t also);
+/*
+ * From now on what SQLite maps, the -shm file, is this process's alone: no child has it, which might write there, or wait
+ * at its end for a disk that does not answer.  For programs whose children open no store.
+ */
+void comm_store_file_map_alone(void);
 /* The writer's pid; 0: there is none.  Any descriptor of the file serves. */
 pid_t comm_store_file_writer(int fd);
 

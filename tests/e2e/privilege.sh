@@ -76,6 +76,9 @@ if settled $daemon; then
 else
   not_ok "privileges are given up" "$(cat "$dir/err")"
 fi
+equal "nobody else has the store's index mapped" "$(for pid in $(pgrep -P $daemon) $(pgrep -P "$(pgrep -x -P $daemon commd-files)"); do
+  grep -h -- -shm "/proc/$pid/maps" 2>/dev/null
+done)" ""
 others=$(for pid in $(helper commd-memory) $(pgrep -x -P $daemon commd-files); do
   for fd in /proc/"$pid"/fd/*; do readlink "$fd"; done
 done | grep -v '^socket:\|^pipe:\|^anon_inode:\[pidfd\]\|^/proc/[0-9]*/\(mem\|maps\)$')
