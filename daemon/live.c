@@ -729,7 +729,8 @@ int comm_live(const struct comm_options *options)
 	if (options->verbose && !options->quiet)
 		comm_companions_say(live.companions, stderr);
 	if (live.events.record) {
-		comm_record_end(live.events.record, end_ns, comm_session_patience_ns());
+		comm_record_end(live.events.record, end_ns,
+				comm_session_patience_ns(&live.session));
 		status = comm_recording_look(live.events.record, options->record,
 					     live.events.told[COMM_LOSS_RECORD])
 				 ? 1

@@ -153,3 +153,11 @@ bool comm_priority_yield(bool wanted)
 		is_yielding = wanted;
 	return is_yielding;
 }
+
+void comm_priority_leave(void)
+{
+	may_return = false;
+	if (waker >= 0)
+		close(waker);
+	waker = -1;
+}

@@ -25,5 +25,7 @@ void comm_priority_restore(void);
 void comm_priority_allow_return(void);
 /* Of this thread, as often as wanted; whether it yields now. */
 bool comm_priority_yield(bool wanted);
+/* Its process ends, and this one yields no more.  Where it may stay for long, as its store does not answer. */
+void comm_priority_leave(void);
 
 #endif

@@ -207,6 +207,13 @@ bool comm_remover_is_gone(void)
 	return is_gone;
 }
 
+void comm_remover_leave(void)
+{
+	if (socket_fd >= 0)
+		close(socket_fd);
+	socket_fd = -1;
+}
+
 void comm_remover_take_over(void)
 {
 	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);

@@ -18,5 +18,7 @@ int comm_remover_start(const char *store_path);
 void comm_remover_take_over(void);
 /* Whether it was killed or stopped, so that something that was to go is still there. */
 bool comm_remover_is_gone(void);
+/* It ends; nothing is removed any more.  Where this process may stay for long, as its store does not answer. */
+void comm_remover_leave(void);
 
 #endif

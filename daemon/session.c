@@ -11,6 +11,7 @@
 #include "burst.h"
 #include "clock.h"
 #include "out_file.h"
+#include "priority.h"
 #include "privilege.h"
 #include "remover.h"
 #include "session.h"
@@ -31,10 +32,15 @@ enum {
 
 /*
  * So long slices that wait are stored at the end of a run, and after a signal, which a timer makes an end of in 5 s
- * (stop.h).  One that was begun may take longer, unless the store's disk or server does not answer.
+ * (stop.h).  One that was begun may take longer, unless the store's disk or server does not answer, which there is a
+ * sentence for before that timer.
  */
 static const uint64_t STORE_NS = 20000000000u, STORE_TOLD_NS = 2500000000u;
-static const uint64_t STORE_PATIENCE_NS = 20000000000u;
+static const uint64_t STORE_PATIENCE_NS = 20000000000u, STORE_PATIENCE_TOLD_NS = 1000000000u;
+/* So much of it other files have in any case. */
+static const uint64_t OTHERS_LEAST_NS = 300000000u, OTHERS_TOLD_NS = 4300000000u;
+/* So often it is seen whether commd was told to end meanwhile. */
+static const uint64_t LOOK_NS = 100000000u;
 
 /* To write a slice takes longer than all else that is done for it beside a target that sleeps. */
 static const uint64_t EMPTY_NS = 30000000000u;
@@ -400,21 +406,42 @@ static void say_missed(const struct comm_session *session)
 	}
 }
 
-uint64_t comm_session_patience_ns(void)
+/* As the timer does: from the signal on that came meanwhile, or from the beginning of the end. */
+static uint64_t since_ns(const struct comm_session *session)
 {
-	return comm_clock_now_ns() + (comm_stop_told() ? STORE_TOLD_NS : STORE_NS);
+	uint64_t told_ns = comm_stop_told_ns();
+
+	return comm_stop_told() && told_ns > session->ending_ns ? told_ns : session->ending_ns;
+}
+
+uint64_t comm_session_patience_ns(const struct comm_session *session)
+{
+	uint64_t now_ns = comm_clock_now_ns(), least_ns = now_ns + OTHERS_LEAST_NS;
+	uint64_t end_ns = since_ns(session) + OTHERS_TOLD_NS;
+
+	if (!comm_stop_told())
+		return now_ns + STORE_NS;
+	return end_ns > least_ns ? end_ns : least_ns;
 }
 
 /* Has what waits stored.  0 or -ETIMEDOUT. */
 static int end_queue(struct comm_session *session, struct comm_engine_stats *stats)
 {
-	uint64_t until_ns = comm_session_patience_ns();
 	struct comm_slice_queue_stats queue;
+	uint64_t until_ns, give_up_ns, look_ns;
 	int err;
 
 	if (!session->queue)
 		return 0;
-	err = comm_slice_queue_end(session->queue, until_ns, until_ns + STORE_PATIENCE_NS);
+	do {
+		bool told = comm_stop_told();
+
+		until_ns = since_ns(session) + (told ? STORE_TOLD_NS : STORE_NS);
+		give_up_ns = until_ns + (told ? STORE_PATIENCE_TOLD_NS : STORE_PATIENCE_NS);
+		look_ns = comm_clock_now_ns() + LOOK_NS;
+		err = comm_slice_queue_end(session->queue, until_ns,
+					   look_ns < give_up_ns ? look_ns : give_up_ns);
+	} while (err && look_ns < give_up_ns);
 	comm_slice_queue_stats(session->queue, &queue);
 	stats->loss[COMM_LOSS_STORE] += queue.unstored;
 	session->is_stuck = err != 0;
@@ -447,6 +474,7 @@ int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *
 	int err, gone;
 
 	comm_stop_ending();
+	session->ending_ns = comm_clock_now_ns();
 	comm_engine_finish(session->engine, end_ns);
 	comm_engine_stats(session->engine, &stats);
 	enabled_ns =
@@ -460,7 +488,7 @@ int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *
 	}
 	comm_store_tell_stall(session->store, session->stall ? session->stall->longest_ns : 0);
 	if (session->accesses) {
-		comm_access_log_end(session->accesses, end_ns, comm_session_patience_ns());
+		comm_access_log_end(session->accesses, end_ns, comm_session_patience_ns(session));
 		look_at_accesses(session, end_ns);
 	}
 	err = comm_store_end_run(session->store, end_ns, how);
@@ -531,9 +559,12 @@ int comm_session_deinit(struct comm_session *session, int status)
 		session->is_stuck =
 			comm_slice_queue_end(session->queue, 0,
 					     comm_clock_now_ns() + STORE_PATIENCE_NS) != 0;
-	/* Its thread goes with the process, and so does what it has. */
-	if (session->is_stuck)
+	/* Its thread goes with the process, and so does what it has, maybe long after all else. */
+	if (session->is_stuck) {
+		comm_remover_leave();
+		comm_priority_leave();
 		return 1;
+	}
 	comm_slice_queue_destroy(session->queue);
 	comm_engine_destroy(session->engine);
 	comm_access_log_destroy(session->accesses);

@@ -16,7 +16,7 @@ struct comm_session {
 	struct comm_store *store;
 	struct comm_engine *engine;
 	int64_t run;
-	uint64_t start_ns, shown_ns;
+	uint64_t start_ns, shown_ns, ending_ns;
 	uint64_t handler_ns, daemon_ns, daemon_idle_ns, setup_ns,
 		target_ns; /* sums over the slices so far */
 	uint64_t edges;
@@ -56,7 +56,7 @@ void comm_session_status(const struct comm_session *session, uint64_t now_ns, ch
 /* What was done to the store's file, as the run's end; NULL: nothing that was noticed. */
 const char *comm_session_lost(const struct comm_session *session);
 /* Until when what waits for a disk may be written at the end (CLOCK_MONOTONIC): shorter where commd was told to end. */
-uint64_t comm_session_patience_ns(void);
+uint64_t comm_session_patience_ns(const struct comm_session *session);
 /* Ends the run, sums up.  Returns commd's exit status. */
 int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *how);
 /*
