@@ -296,25 +296,31 @@ static void want_region_probe(struct argp_state *state, const char *text,
 			      struct comm_region_probe_list *ret)
 {
 	/* Its parts are kept as long as the options are. */
-	char *copy = strdup(text);
+	char *copy;
 
 	if (ret->n == COMM_PROBED_MAX)
 		wrong(state, "at most %d --region-probe", COMM_PROBED_MAX);
-	if (!copy || comm_region_probe_parse(copy, &ret->region[ret->n]))
+	copy = strdup(text);
+	if (!copy || comm_region_probe_parse(copy, &ret->region[ret->n])) {
+		free(copy);
 		wrong(state, "--region-probe wants NAME=PATH:PROVIDER:BEGIN,PROVIDER:END, not '%s'",
 		      text);
+	}
 	ret->n++;
 }
 
 static void want_frame_probe(struct argp_state *state, const char *text,
 			     struct comm_frame_probe *ret)
 {
-	char *copy = strdup(text);
+	char *copy;
 
 	if (ret->path)
 		wrong(state, "one --frame-probe is enough");
-	if (!copy || comm_frame_probe_parse(copy, ret))
+	copy = strdup(text);
+	if (!copy || comm_frame_probe_parse(copy, ret)) {
+		free(copy);
 		wrong(state, "--frame-probe wants PATH:PROVIDER:PROBE, not '%s'", text);
+	}
 }
 
 /* Checks what a live run needs: one target, and a budget or a rate but not both. */
