@@ -29,6 +29,8 @@ not_ok() { # NAME [WHY]
 skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
 # skip_all WHY: instead of any result.
 skip_all() { echo "ok 1 # SKIP $1"; exit 0; }
+# Whether commd is built with SANITIZE=1.
+is_sanitized() { nm "$commd" 2>/dev/null | grep -q __asan_init; }
 # commd_until SECONDS COMMAND...: ends commd, started last, when the command holds of what it has written so far, or later.
 commd_until() {
   local pid=$! left=$1

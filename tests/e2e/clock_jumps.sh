@@ -3,7 +3,7 @@
 # The time of day is set forth and back all the time while commd runs: no slice is out of order, and none lacks time.
 . "$(dirname "$0")/../tap.bash"
 [ "$(id -u)" = 0 ] || skip_all "needs root to attach"
-ldd "$commd" | grep -q libasan && skip_all "a library that is loaded first keeps sanitizers from working"
+is_sanitized && skip_all "a library that is loaded first keeps sanitizers from working"
 cat >"$dir/jump.c" <<'END'
 #define _GNU_SOURCE
 #include <dlfcn.h>

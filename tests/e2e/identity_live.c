@@ -423,6 +423,7 @@ static bool run(pid_t pid, uint64_t period_ns, comm_event_fn *fn, bool (*enough)
 					       .lines = true,
 					       .tick_every = 1,
 					       .strangers_per_s = UINT32_MAX};
+	static char notes[256];
 	uint64_t end_ns, late_ns;
 	void *handle;
 	char *err = NULL;
@@ -436,6 +437,9 @@ static bool run(pid_t pid, uint64_t period_ns, comm_event_fn *fn, bool (*enough)
 		return false;
 	}
 	sampler->info(handle, ret_info);
+	/* The source's own goes with it. */
+	snprintf(notes, sizeof(notes), "%s", ret_info->notes ? ret_info->notes : "");
+	ret_info->notes = notes;
 	end_ns = comm_clock_now_ns() + RUN_MS * 1000000ULL;
 	late_ns = comm_clock_now_ns() + LATE * RUN_MS * 1000000ULL;
 	while (comm_clock_now_ns() < end_ns || (!enough(ctx) && comm_clock_now_ns() < late_ns)) {

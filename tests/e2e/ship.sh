@@ -6,7 +6,7 @@ for tool in sqlite3 python3 flock; do command -v $tool >/dev/null || skip_all "$
 [ -x "$O/commctl-ship" ] || skip_all "commctl-ship is not built: libpq-dev is missing"
 make_store() { "$O/tests/e2e/make_store" "$1" "$dir/$2.db" "${3:-3600}" || exit 1; }
 same() { [ "$1" = "$2" ] || { echo "'$1', not '$2'"; false; }; }
-ship() { timeout 60 "$commctl" ship "$@"; }
+ship() { timeout 600 "$commctl" ship "$@"; }
 # sums DIR: slices, bytes of slices, bytes of flows, and bytes that nobody was seen to write; whole numbers, since orders of sums differ.
 sums() { cat "$1"/*.tsv 2>/dev/null | python3 -c '
 import sys
@@ -51,12 +51,12 @@ rm "$dir"/two/*.shipped
 ship --store "$dir/redis.db" --to "file:$dir/two" >"$dir/said"
 check "the same batch again is the same file" same "$(files "$dir/two")" "$first"
 
-# Killed at any moment, each time a little later.
+# Killed at any moment, each time a little later, until it comes to write files.
 killed=0 cut=
-for ((i = 0; i < 60; i++)); do
+for ((i = 0; i < 60 || (killed < 5 && i < 600); i++)); do
   "$commctl" ship --store "$dir/redis.db" --to "file:$dir/killed" >"$dir/said" 2>&1 &
   pid=$!
-  sleep "0.$(printf '%03d' $((i * 3)))"
+  sleep "$(printf '%d.%03d' $((i * 3 / 1000)) $((i * 3 % 1000)))"
   kill -9 $pid 2>/dev/null
   wait $pid 2>/dev/null
   [ $? = 137 ] && [ -n "$(find "$dir/killed" -type f)" ] && killed=$((killed + 1))
@@ -110,7 +110,7 @@ check "the unit has room for what is held at most" same "$(sed -n 's/^MemoryMax=
 "$commctl" ship --follow --store "$dir/passed.db" --to "file:$dir/passed_on" >"$dir/follow" 2>&1 &
 follower=$!
 pids+=($follower)
-for ((i = 0; i < 600; i++)); do [ "$(wc -l <"$dir/follow")" -ge 3 ] && break; sleep 0.1; done
+for ((i = 0; i < 3000; i++)); do [ "$(wc -l <"$dir/follow")" -ge 3 ] && break; sleep 0.1; done
 sleep 11 # two looks
 check "who follows goes on" kill $follower
 wait $follower 2>/dev/null
