@@ -19,6 +19,7 @@ struct comm_config_file {
 	char **word; /* n of them, "--name" or "--name=value"; they are never freed */
 	int *line;   /* where each stands, from 1 */
 	size_t n;
+	char **all; /* words of the command line with these among them, as long as these are */
 };
 
 /*

@@ -419,6 +419,7 @@ static void take_config(struct argp_state *state, const char *path, struct comm_
 	memcpy(all, state->argv, n * sizeof(*all));
 	memcpy(all + n, config.word, config.n * sizeof(*all));
 	memcpy(all + n + config.n, state->argv + n, n_rest * sizeof(*all));
+	config.all = all;
 	state->argv = all;
 	state->argc += (int)config.n;
 	config_path = path;
