@@ -145,21 +145,35 @@ static uint64_t patience_ns(const struct comm_peek *peek, uint64_t now_ns)
 	return (peek->vain_ns < may_ns ? PEEK_MS : SHORT_MS) * 1000000ull;
 }
 
-/* Whether the other process only waits for a CPU, and not for a page. */
-static bool is_busy(const struct comm_peek *peek)
+/* What the other process does, and the CPU time that it has had, in ticks. */
+struct doing {
+	char state; /* 0: not known */
+	unsigned long user, system;
+};
+
+static struct doing doing_of(const struct comm_peek *peek)
 {
-	char path[64], state = 0;
+	struct doing ret = {0};
+	char path[64];
 	FILE *file;
 
 	if (!peek->pid)
-		return true;
+		return (struct doing){.state = 'R'};
 	snprintf(path, sizeof(path), "/proc/%d/stat", peek->pid);
 	file = fopen(path, "re");
-	if (file && fscanf(file, "%*d (commd-memory) %c", &state) != 1)
-		state = 0;
+	if (file &&
+	    fscanf(file, "%*d (commd-memory) %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
+		   &ret.state, &ret.user, &ret.system) != 3)
+		ret = (struct doing){0};
 	if (file)
 		fclose(file);
-	return state == 'R';
+	return ret;
+}
+
+/* Whether the other process has or waits for a CPU, and does not wait for a page. */
+static bool is_busy(const struct comm_peek *peek)
+{
+	return doing_of(peek).state == 'R';
 }
 
 static void keep_off(struct comm_peek *peek, uint32_t tgid, uint64_t until_ns)
@@ -272,18 +286,24 @@ static int ask(struct comm_peek *peek, struct comm_peek_request *request)
 	return ask_all(peek, request, sizeof(*request));
 }
 
-/* Whether an answer comes within SHORT_MS, or later if the other process has no CPU until then. */
+/* Whether an answer comes within SHORT_MS, or later if the other process waits for a CPU until it has had one for as long. */
 static bool comes_soon(const struct comm_peek *peek, uint64_t begun_ns)
 {
 	uint64_t stop_ns = begun_ns + PEEK_MS * 1000000ull;
+	unsigned long most = SHORT_MS * (unsigned long)sysconf(_SC_CLK_TCK) / 1000;
 	struct pollfd fd = {.fd = peek->socket, .events = POLLIN};
-	int wait_ms = peek->waits ? 0 : SHORT_MS;
+	struct doing first = {0}, now;
 
-	while (poll(&fd, 1, wait_ms) <= 0) {
-		if (!is_busy(peek) || comm_clock_now_ns() >= stop_ns)
+	if (poll(&fd, 1, peek->waits ? 0 : SHORT_MS) > 0)
+		return true;
+	do {
+		now = doing_of(peek);
+		if (!first.state)
+			first = now;
+		if (now.state != 'R' || now.user + now.system - first.user - first.system >= most ||
+		    comm_clock_now_ns() >= stop_ns)
 			return poll(&fd, 1, 0) > 0;
-		wait_ms = SHORT_MS;
-	}
+	} while (poll(&fd, 1, SHORT_MS) <= 0);
 	return true;
 }
 

@@ -55,8 +55,9 @@ int comm_peek_program(struct comm_peek *peek, uint32_t tgid, struct comm_program
 /* The start of /proc/PID/cmdline; likewise. */
 ssize_t comm_peek_command(struct comm_peek *peek, uint32_t tgid, void *buf, size_t bytes);
 /*
- * Who is in a hurry waits for no answer longer than 20 ms, or a second if the other process has no CPU meanwhile: -EAGAIN,
- * and so at once for all that is asked until that answer has come, or the other process has been given up.
+ * Who is in a hurry waits for no answer longer than 20 ms; while the other process waits for a CPU, until it has had one
+ * for as long, and a second at most: -EAGAIN, and so at once for all that is asked until that answer has come, or the
+ * other process has been given up.
  */
 void comm_peek_hurry(struct comm_peek *peek, bool hurries);
 /* From then on nothing is waited for: -ETIME. */
