@@ -48,6 +48,7 @@ void comm_surveyed_reads_word(struct comm_surveyed_reads *reads, const struct co
 	if (!(words.bytes > 0) ||
 	    !comm_resolver_precise(reads->resolver, event->tgid, event->tid, region, event->time_ns,
 				   &event->census.read, &read) ||
+	    read.flags & COMM_ACCESS_OWN_STACK ||
 	    !comm_chosen_functions_has(reads->chosen, read.site))
 		return;
 	words.squares = words.bytes * words.bytes;
@@ -81,6 +82,7 @@ void comm_surveyed_reads_pair(struct comm_surveyed_reads *reads, const struct co
 
 	if (!comm_resolver_precise(reads->resolver, event->fed.read_tgid, event->fed.read_tid,
 				   region, event->time_ns, &event->fed.read, &pair.read) ||
+	    pair.read.flags & COMM_ACCESS_OWN_STACK ||
 	    !comm_chosen_functions_has(reads->chosen, pair.read.site))
 		return;
 	/* What an allocator reads of its own lists is nobody's data: who frees a block feeds nobody who is given it. */

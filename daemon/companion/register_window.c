@@ -641,7 +641,7 @@ void comm_register_windows_end(struct comm_register_windows *w)
 	while (comm_late_words_draw(&w->late, INFINITY, 0, &word))
 		pass_over(w, &word);
 	while (comm_word_pools_draw(&w->soon, &word))
-		comm_unpaid_words_add(&w->unpaid, &w->random, &word);
+		pass_over(w, &word);
 	w->unpaid.told_ns = 0;
 }
 
@@ -655,6 +655,7 @@ void comm_register_windows_gone(struct comm_register_windows *w, uint32_t tgid)
 		comm_breakpoints_silence(w->points, i);
 		lose(s);
 	}
+	comm_unpaid_words_gone(&w->unpaid, tgid);
 	for (unsigned int i = 0; i < CODES; i++)
 		if (w->code[i].tgid == tgid)
 			w->code[i].n = 0;

@@ -57,7 +57,8 @@ struct comm_register_windows_stats {
 	bool knows_strings;
 	uint64_t string_ns, long_string_ns;
 	double string_loss; /* as a part of their time */
-	uint64_t unpaid;    /* words that got no window, as it would have cost too much */
+	uint64_t
+		unpaid; /* draws of words that got no window: it would have cost too much, or the run ended */
 };
 
 /* Can they be used here and now?  *why: a sentence, malloc'ed: why not, or how many registers are free. */

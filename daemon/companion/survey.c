@@ -417,7 +417,8 @@ static void say_registers(const struct comm_register_windows *registers, FILE *o
 	if (r.knows_strings)
 		fprintf(out,
 			"  string instructions with any register set: %.1f ms lost, %.0f %% of "
-			"their time; %" PRIu64 " words not watched, as that would cost too much\n",
+			"their time; %" PRIu64
+			" draws without a window, as it would cost too much, or the run ended\n",
 			(double)r.string_ns / 1e6, 100 * r.string_loss, r.unpaid);
 }
 

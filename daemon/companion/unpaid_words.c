@@ -2,6 +2,9 @@
 #include "unpaid_words.h"
 
 static const uint64_t TELL_NS = UINT64_C(1000000000); /* they are told of together */
+/* One alone would seem to be two. */
+enum { DONORS_MIN = 2 };
+
 static const uint64_t DONOR_NS = 60 * UINT64_C(1000000000);
 
 static struct comm_unpaid_stratum *stratum_of(struct comm_unpaid_words *unpaid,
@@ -21,9 +24,13 @@ void comm_unpaid_words_seen(struct comm_unpaid_words *unpaid, const struct comm_
 			    const struct comm_window_pairs *pairs, uint64_t now_ns)
 {
 	struct comm_unpaid_stratum *s = stratum_of(unpaid, word);
-	struct comm_unpaid_donor *donor = &s->donor[s->next++ % COMM_UNPAID_DONORS];
+	struct comm_unpaid_donor *donor;
 	uint32_t n = pairs->n_pairs < COMM_UNPAID_PAIRS ? pairs->n_pairs : COMM_UNPAID_PAIRS;
 
+	/* Words with other writers are not like it. */
+	if (word->is_sole)
+		return;
+	donor = &s->donor[s->next++ % COMM_UNPAID_DONORS];
 	donor->time_ns = now_ns;
 	donor->word = *word;
 	donor->pairs = *pairs;
@@ -33,6 +40,14 @@ void comm_unpaid_words_seen(struct comm_unpaid_words *unpaid, const struct comm_
 		donor->pair[i] = pairs->pair[i];
 		donor->pairs.n_reads += pairs->pair[i].n;
 	}
+}
+
+void comm_unpaid_words_gone(struct comm_unpaid_words *unpaid, uint32_t tgid)
+{
+	for (unsigned int i = 0; i < COMM_UNPAID_STRATA; i++)
+		for (unsigned int j = 0; j < COMM_UNPAID_DONORS; j++)
+			if (unpaid->stratum[i].donor[j].word.tgid == tgid)
+				unpaid->stratum[i].donor[j].time_ns = 0;
 }
 
 static bool can_be_told(const struct comm_unpaid_donor *donor, uint64_t now_ns)
@@ -46,11 +61,14 @@ static void tell_like(struct comm_unpaid_stratum *s, const struct comm_live_word
 {
 	static const struct comm_window_pairs none;
 	double sum = 0;
+	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < COMM_UNPAID_DONORS && !word->is_sole; i++)
-		if (can_be_told(&s->donor[i], now_ns))
+		if (can_be_told(&s->donor[i], now_ns)) {
 			sum += s->donor[i].word.stands_for;
-	if (!(sum > 0)) {
+			n++;
+		}
+	if (n < DONORS_MIN || !(sum > 0)) {
 		comm_window_pairs_tell(&none, word, number, COMM_FED_REGISTERS, now_ns, push, ctx);
 		return;
 	}

@@ -2,9 +2,9 @@
 /*
  * Unpaid words: live words that got no window, as it would have cost too much, or as the run ended.  They stand for what they
  * stand for all the same.  Of words of like lags it is chance which get a window, so those that got none are taken to be like
- * those that did: what they stand for is shared out among the last few windows of their stratum, which are told once more
+ * those that did: what they stand for is shared out among the last two to four windows of their stratum, which are told once more
  * (response homogeneity groups: Saerndal, Swensson and Wretman, Model Assisted Survey Sampling, chapter 15).  A
- * window is told so once, and no later than a minute on; where there is none the writer is not known.
+ * window is told so once, and no later than a minute on; where there are none the writer is not known.
  *
  * Which words are of like lags late_words.h says; those that change soon are alike, too.  A zeroed one is empty.
  */
@@ -43,6 +43,8 @@ void comm_unpaid_words_add(struct comm_unpaid_words *unpaid, uint64_t *random,
 /* A window has ended; its word stands for what the window does. */
 void comm_unpaid_words_seen(struct comm_unpaid_words *unpaid, const struct comm_live_word *word,
 			    const struct comm_window_pairs *pairs, uint64_t now_ns);
+/* The process has ended, or runs another program: its windows are told of no more. */
+void comm_unpaid_words_gone(struct comm_unpaid_words *unpaid, uint32_t tgid);
 /* Tells of all that wait, once a second at most; *numbers: of the last window that was told. */
 void comm_unpaid_words_tell(struct comm_unpaid_words *unpaid, uint32_t *numbers, uint64_t now_ns,
 			    comm_event_fn *push, void *ctx);

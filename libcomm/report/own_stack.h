@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a thread reads of its own stack is in no report of fresh data: none but itself writes it. */
+/*
+ * What a thread reads of its own stack is in no row of a report of fresh data: none but itself writes it.  The survey leaves it
+ * out by itself (surveyed_reads.c); exact runs count it.
+ */
 #ifndef COMM_OWN_STACK_H
 #define COMM_OWN_STACK_H
 

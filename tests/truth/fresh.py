@@ -50,7 +50,7 @@ class Failed(Exception):
 
 
 def run(*argv):
-    got = subprocess.run(argv, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    got = subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=LIMIT_S, check=False)
     if got.returncode not in (0, 3):
         raise Failed("%s: exit %d: %s" % (" ".join(argv[:4]), got.returncode, got.stderr.strip()))
 

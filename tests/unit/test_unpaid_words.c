@@ -114,11 +114,13 @@ static void test_one_is_like_a_window_of_its_lag(void **state)
 {
 	(void)state;
 	see(100, 5, 2, 1);
+	see(100, 5, 2, 1);
+	see(1000, 50, 3, 1);
 	see(1000, 50, 3, 1);
 	add(100, 30);
 	add(90, 10);
 	tell();
-	assert_int_equal(heard.n, 1);
+	assert_int_equal(heard.n, 2);
 	assert_true(told_of(2) == 40);
 	assert_int_equal(heard.event[0].fed.window, 101);
 	assert_int_equal(heard.event[0].fed.read_tid, READER);
@@ -128,6 +130,8 @@ static void test_words_that_change_soon_are_apart(void **state)
 {
 	(void)state;
 	see(30, 5, 2, 1);
+	see(1, 5, 2, 1);
+	see(100, 5, 3, 1);
 	see(100, 5, 3, 1);
 	add(1, 8);
 	tell();
@@ -138,6 +142,7 @@ static void test_a_window_is_told_once(void **state)
 {
 	(void)state;
 	see(100, 5, 2, 1);
+	see(100, 5, 2, 1);
 	add(100, 30);
 	tell();
 	assert_true(told_of(2) == 30);
@@ -146,14 +151,42 @@ static void test_a_window_is_told_once(void **state)
 	assert_true(told_of(2) == 0 && told_of(0) == 30);
 }
 
+static void test_one_window_is_not_enough(void **state)
+{
+	(void)state;
+	see(100, 5, 2, 1);
+	add(100, 30);
+	tell();
+	assert_true(told_of(0) == 30);
+}
+
+static void test_a_process_that_is_gone(void **state)
+{
+	(void)state;
+	see(100, 5, 2, 1);
+	see(100, 5, 2, 1);
+	comm_unpaid_words_gone(&unpaid, 2);
+	add(100, 30);
+	tell();
+	assert_true(told_of(2) == 30);
+	see(100, 5, 2, 1);
+	see(100, 5, 2, 1);
+	comm_unpaid_words_gone(&unpaid, 1);
+	add(100, 30);
+	tell();
+	assert_true(told_of(0) == 30);
+}
+
 static void test_an_old_window_is_not_told(void **state)
 {
 	(void)state;
+	see(100, 5, 2, 1);
 	see(100, 5, 2, 1);
 	now_ns += 59 * S;
 	add(100, 30);
 	tell();
 	assert_true(told_of(2) == 30);
+	see(100, 5, 2, 1);
 	see(100, 5, 2, 1);
 	now_ns += 60 * S;
 	add(100, 30);
@@ -165,6 +198,7 @@ static void test_an_old_window_is_not_told(void **state)
 static void test_unknown_stays_unknown(void **state)
 {
 	(void)state;
+	see(100, 5, 2, 0);
 	see(100, 5, 2, 0);
 	add(100, 30);
 	tell();
@@ -192,9 +226,10 @@ static void test_many_pairs(void **state)
 {
 	(void)state;
 	see(100, 5, 2, COMM_UNPAID_PAIRS + 8);
+	see(100, 5, 2, COMM_UNPAID_PAIRS + 8);
 	add(100, 30);
 	tell();
-	assert_int_equal(heard.n, COMM_UNPAID_PAIRS);
+	assert_int_equal(heard.n, 2 * COMM_UNPAID_PAIRS);
 	assert_true(fabs(told_of(2) - 30) < 1e-9);
 }
 
@@ -204,10 +239,18 @@ static void test_a_sole_thread_needs_no_window(void **state)
 
 	(void)state;
 	see(100, 5, 2, 1);
+	see(100, 5, 2, 1);
 	word.is_sole = true;
 	comm_unpaid_words_add(&unpaid, &seed, &word);
 	tell();
 	assert_true(told_of(READER) == 30);
+	teardown(state);
+	setup(state);
+	for (unsigned int i = 0; i < COMM_UNPAID_DONORS; i++)
+		comm_unpaid_words_seen(&unpaid, &word, &pairs, now_ns);
+	add(100, 30);
+	tell();
+	assert_true(told_of(0) == 30);
 }
 
 int main(void)
@@ -217,6 +260,8 @@ int main(void)
 		TEST(test_one_is_like_a_window_of_its_lag),
 		TEST(test_words_that_change_soon_are_apart),
 		TEST(test_a_window_is_told_once),
+		TEST(test_one_window_is_not_enough),
+		TEST(test_a_process_that_is_gone),
 		TEST(test_an_old_window_is_not_told),
 		TEST(test_unknown_stays_unknown),
 		TEST(test_by_what_windows_stand_for),
