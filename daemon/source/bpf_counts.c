@@ -17,6 +17,7 @@
 #include "capture.skel.h"
 
 #include "clock.h"
+#include "count.h"
 #include "counter_event.h"
 #include "source.h"
 #include "trigger.h"
@@ -32,13 +33,13 @@ _Static_assert((int)COMM_RAW_EVENTS_MAX == (int)COMM_COUNTER_LIST_MAX, "count_ev
 
 static const char *const names[TOLD] = {
 	[COMM_RAW_CPU_NS] = COMM_COUNTER_CPU,
-	[COMM_RAW_WAIT_NS] = "wait-time-ns",
-	[COMM_RAW_VOLUNTARY] = "voluntary-switches",
-	[COMM_RAW_INVOLUNTARY] = "involuntary-switches",
+	[COMM_RAW_WAIT_NS] = COMM_COUNTER_WAIT,
+	[COMM_RAW_VOLUNTARY] = COMM_COUNTER_VOLUNTARY,
+	[COMM_RAW_INVOLUNTARY] = COMM_COUNTER_INVOLUNTARY,
 	[COMM_RAW_MINOR_FAULTS] = "minor-faults",
 	[COMM_RAW_MAJOR_FAULTS] = "major-faults",
-	[COMM_RAW_MIGRATIONS] = "migrations",
-	[BLOCKED] = "blocked-time-ns",
+	[COMM_RAW_MIGRATIONS] = COMM_COUNTER_MIGRATIONS,
+	[BLOCKED] = COMM_COUNTER_BLOCKED,
 };
 
 /* What was told of a thread up to now. */

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "count.h"
 
+#include <string.h>
+#include <strings.h>
+
 #include "ids.h"
 
 static void sum(void *to_row, const void *row)
@@ -94,4 +97,28 @@ void comm_counts_fold(struct comm_counts *table, size_t cap, uint64_t *ret_folde
 void comm_counts_sort(struct comm_counts *table)
 {
 	comm_keyed_sort(&table->keyed, &kind, order_key);
+}
+
+bool comm_counter_is_off_cpu(const char *name)
+{
+	static const char perf[] = "perf::", kernel[] = "PERF_COUNT_SW_";
+	static const char *const off[] = {
+		COMM_COUNTER_WAIT,	 COMM_COUNTER_BLOCKED,
+		COMM_COUNTER_VOLUNTARY,	 COMM_COUNTER_INVOLUNTARY,
+		COMM_COUNTER_MIGRATIONS, "cpu-migrations",
+		"cpu_migrations",	 "context-switches",
+		"context_switches",	 "cs",
+	};
+	size_t len;
+
+	if (!strncasecmp(name, perf, strlen(perf)))
+		name += strlen(perf);
+	if (!strncasecmp(name, kernel, strlen(kernel)))
+		name += strlen(kernel);
+	/* Behind it are modifiers, as in "cs:u". */
+	len = strcspn(name, ":");
+	for (size_t i = 0; i < sizeof(off) / sizeof(*off); i++)
+		if (strlen(off[i]) == len && !strncasecmp(off[i], name, len))
+			return true;
+	return false;
 }

@@ -7,6 +7,7 @@
 #ifndef COMM_COUNT_H
 #define COMM_COUNT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,11 @@ enum {
 
 /* Names of counters, of which each kind of unit ends alike: times are ns, and end so. */
 #define COMM_COUNTER_CPU "cpu-time-ns"
+#define COMM_COUNTER_WAIT "wait-time-ns"
+#define COMM_COUNTER_BLOCKED "blocked-time-ns"
+#define COMM_COUNTER_VOLUNTARY "voluntary-switches"
+#define COMM_COUNTER_INVOLUNTARY "involuntary-switches"
+#define COMM_COUNTER_MIGRATIONS "migrations"
 /* What the samples in a region stand for, and, of region 0, those outside of all regions. */
 #define COMM_COUNTER_SAMPLED "sampled"
 /* Frames that began in a process (frame.h), of its main thread. */
@@ -41,6 +47,12 @@ struct comm_count {
 struct comm_counts {
 	COMM_KEYED(keyed, struct comm_count, count, n);
 };
+
+/*
+ * Whether the counter is of when a thread does not run: what it waits, switches and migrations, ours or perf's by any of
+ * its names.
+ */
+bool comm_counter_is_off_cpu(const char *name);
 
 /* A zeroed table is an empty one; deinit leaves it so. */
 void comm_counts_deinit(struct comm_counts *table);

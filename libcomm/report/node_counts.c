@@ -4,7 +4,8 @@
  * in, and that of slices without one as its samples of all slices were; of a thread that no sample
  * met it is not known where it was spent.  What else a thread counted while it ran is apportioned as its CPU time is:
  * so much would have fallen to each region if it came as often in all of them.  Of waits, switches and migrations
- * nothing is told by region, for these are when a thread does not run.
+ * nothing is told by region, for these are when a thread does not run; nor of a run without samples of regions, but for
+ * CPU time that is not known where.
  */
 #include "node_counts.h"
 
@@ -118,22 +119,31 @@ static int add(struct comm_id_sums *sums, uint32_t thread, uint32_t of, double v
 	return code;
 }
 
+/* Takes a row of sampled_sql. */
+static int take_sampled(struct sums *sums, struct comm_grouping_use *use, sqlite3_stmt *row)
+{
+	double value = sqlite3_column_double(row, 2);
+
+	(void)use;
+	if (!isfinite(value))
+		return 0;
+	return add(&sums->sampled, comm_id_column(row, 1), comm_id_column(row, 0), value);
+}
+
 /* Takes a row of regions_sql. */
 static int take_region(struct sums *sums, struct comm_grouping_use *use, sqlite3_stmt *row)
 {
-	uint32_t thread = comm_id_column(row, 5);
-	double value = sqlite3_column_double(row, 2), sampled = sqlite3_column_double(row, 6);
-	bool is_cpu_time = sqlite3_column_int(row, 7);
-	int code = 0;
+	const char *counter = (const char *)sqlite3_column_text(row, 6);
+	double value = sqlite3_column_double(row, 2);
 
-	if (!isfinite(value) || value < 0 || !isfinite(sampled))
+	if (!counter || !isfinite(value) || value < 0)
+		return 0;
+	if (comm_counter_is_off_cpu(counter) ||
+	    (!sums->sampled.n && strcmp(counter, COMM_COUNTER_CPU) != 0))
 		return 0;
 	if (sqlite3_column_type(row, 0) == SQLITE_NULL)
-		return add(&sums->unsampled, thread, comm_id_column(row, 1), value);
-	/* Each counter has the same samples. */
-	if (is_cpu_time)
-		code = add(&sums->sampled, thread, comm_id_column(row, 0), sampled);
-	return code ? code : take(sums, use, row);
+		return add(&sums->unsampled, comm_id_column(row, 5), comm_id_column(row, 1), value);
+	return take(sums, use, row);
 }
 
 /* Shares out what a thread counted in slices without a sample of it. */
@@ -181,33 +191,40 @@ static const char threads_sql[] =
 	" slice = ?2 AND counter NOT IN (SELECT id FROM counter WHERE name IN "
 	"('" COMM_COUNTER_SAMPLED "', '" COMM_COUNTER_FRAMES "'))";
 
-/*
- * Nodes of regions are those of by_region.c: 1 is outside of all, 0 is not known which; NULL: no
- * sample met the thread.
- */
+/* Nodes of regions are those of by_region.c: 1 is outside of all, 0 is not known which. */
+#define REGION_NODE                              \
+	"CASE r.id WHEN 0 THEN 1 WHEN 1 THEN 0"  \
+	"  ELSE (SELECT min(o.id) FROM region o" \
+	"  WHERE o.name = r.name) END"
+
+static const char sampled_sql[] =
+	"SELECT " REGION_NODE ", c.thread, sum(c.value) FROM count c"
+	" JOIN counter k ON k.id = c.counter AND k.name = '" COMM_COUNTER_SAMPLED
+	"' JOIN region r ON r.id = c.region"
+	" WHERE c.run = ?1 AND c.slice = ?2 AND c.value > 0 GROUP BY 1, c.thread";
+
+/* NULL: no sample met the thread. */
 static const char regions_sql[] =
 	"WITH s AS (SELECT thread, region, value, sum(value) OVER (PARTITION BY thread) AS all_of"
 	" FROM count JOIN counter k ON k.id = counter AND k.name = '" COMM_COUNTER_SAMPLED
 	"' WHERE run = ?1 AND slice = ?2 AND value > 0)"
-	" SELECT CASE r.id WHEN 0 THEN 1 WHEN 1 THEN 0"
-	"  ELSE (SELECT min(o.id) FROM region o WHERE o.name = r.name) END,"
-	" c.counter, sum(c.value * coalesce(s.value / s.all_of, 1)),"
+	" SELECT " REGION_NODE ", c.counter, sum(c.value * coalesce(s.value / s.all_of, 1)),"
 	" sum(c.enabled_ns * coalesce(s.value / s.all_of, 1)),"
-	" sum(c.running_ns * coalesce(s.value / s.all_of, 1)), c.thread, sum(s.value),"
-	" k.name = '" COMM_COUNTER_CPU "' FROM count c JOIN counter k ON k.id = c.counter"
-	" AND k.name NOT IN ('" COMM_COUNTER_SAMPLED "', '" COMM_COUNTER_FRAMES "',"
-	" 'wait-time-ns', 'blocked-time-ns', 'voluntary-switches', 'involuntary-switches',"
-	" 'migrations') LEFT JOIN s ON s.thread = c.thread LEFT JOIN region r ON r.id = s.region"
+	" sum(c.running_ns * coalesce(s.value / s.all_of, 1)), c.thread, k.name"
+	" FROM count c JOIN counter k ON k.id = c.counter"
+	" AND k.name NOT IN ('" COMM_COUNTER_SAMPLED "', '" COMM_COUNTER_FRAMES "')"
+	" LEFT JOIN s ON s.thread = c.thread LEFT JOIN region r ON r.id = s.region"
 	" WHERE c.run = ?1 AND c.slice = ?2 GROUP BY 1, 2, c.thread";
 
-static int load(struct sums *sums, struct comm_grouping_use *use, const struct comm_slices *slices)
+static int load_rows(struct sums *sums, struct comm_grouping_use *use,
+		     const struct comm_slices *slices, const char *sql,
+		     int (*take_row)(struct sums *, struct comm_grouping_use *, sqlite3_stmt *))
 {
 	sqlite3 *db = use->reader->db;
 	sqlite3_stmt *stmt;
 	int rc, code = 0;
 
-	if (sqlite3_prepare_v2(db, by_region(use) ? regions_sql : threads_sql, -1, &stmt, NULL) !=
-	    SQLITE_OK)
+	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK)
 		return comm_schema_errno(db);
 	sqlite3_bind_int64(stmt, 1, use->run->id);
 	for (size_t i = 0; i < slices->n && !code; i++) {
@@ -215,14 +232,25 @@ static int load(struct sums *sums, struct comm_grouping_use *use, const struct c
 			continue;
 		sqlite3_bind_int64(stmt, 2, slices->slice[i].id);
 		while (!code && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-			code = by_region(use) ? take_region(sums, use, stmt)
-					      : take(sums, use, stmt);
+			code = take_row(sums, use, stmt);
 		if (!code && rc != SQLITE_DONE)
 			code = comm_schema_errno(db);
 		sqlite3_reset(stmt);
 		end_slice(sums);
 	}
 	sqlite3_finalize(stmt);
+	return code;
+}
+
+static int load(struct sums *sums, struct comm_grouping_use *use, const struct comm_slices *slices)
+{
+	int code;
+
+	if (!by_region(use))
+		return load_rows(sums, use, slices, threads_sql, take);
+	code = load_rows(sums, use, slices, sampled_sql, take_sampled);
+	if (!code)
+		code = load_rows(sums, use, slices, regions_sql, take_region);
 	for (size_t i = 0; i < sums->unsampled.n && !code; i++)
 		code = share_out(sums, sums->unsampled.sum[i].id[0], sums->unsampled.sum[i].id[1],
 				 sums->unsampled.sum[i].bytes);

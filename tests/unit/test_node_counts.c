@@ -6,7 +6,7 @@
 #include "made_store.h"
 
 static const char *const counters[] = {COMM_COUNTER_CPU, "instructions", COMM_COUNTER_SAMPLED,
-				       "page-faults", "migrations"};
+				       "page-faults",	 "migrations",	 "cs:u"};
 
 static void write_counts(struct comm_store *store, int second, const struct comm_count *c, size_t n,
 			 const struct comm_edge *edges, size_t n_edges)
@@ -16,7 +16,7 @@ static void write_counts(struct comm_store *store, int second, const struct comm
 				       .count = c,
 				       .n_counts = n,
 				       .counter = counters,
-				       .n_counters = 5};
+				       .n_counters = 6};
 	struct comm_naming naming = made_naming(names);
 
 	assert_int_equal(comm_store_write_slice(store, &info, edges, n_edges, &naming), 0);
@@ -36,16 +36,17 @@ static const struct comm_report_count *count_of(const struct comm_report *report
 	return NULL;
 }
 
+static const struct comm_edge edge = {.src_thread = 1,
+				      .dst_thread = 2,
+				      .src_site = 2,
+				      .dst_site = 3,
+				      .object = 1,
+				      .bytes = 1000,
+				      .bursts = 5};
+
 static struct comm_store *write_two_slices(void)
 {
 	const uint32_t region = made_region(names, 0, "parse");
-	const struct comm_edge edge = {.src_thread = 1,
-				       .dst_thread = 2,
-				       .src_site = 2,
-				       .dst_site = 3,
-				       .object = 1,
-				       .bytes = 1000,
-				       .bursts = 5};
 	const struct comm_count first[] = {
 		{.thread = 1, .counter = 0, .value = 1e8},
 		{.thread = 2, .counter = 0, .value = 4e8},
@@ -146,6 +147,7 @@ static void test_events_of_regions(void **state)
 		 .enabled_ns = 800000000,
 		 .running_ns = 400000000},
 		{.thread = 2, .counter = 4, .value = 7},
+		{.thread = 2, .counter = 5, .value = 7},
 		{.thread = 2, .counter = 2, .value = 1},
 	};
 	const struct comm_count fourth[] = {{.thread = 2, .counter = 0, .value = 1e8},
@@ -156,7 +158,7 @@ static void test_events_of_regions(void **state)
 
 	(void)state;
 	/* All of it outside of regions; then a slice without a sample, of which 3 of 5 so far were in "parse". */
-	write_counts(store, 2, third, 5, NULL, 0);
+	write_counts(store, 2, third, 6, NULL, 0);
 	write_counts(store, 3, fourth, 2, NULL, 0);
 	report = report_of(&q);
 	count = count_of(report, "(no region)", "page-faults");
@@ -168,9 +170,79 @@ static void test_events_of_regions(void **state)
 	/* Of thread 1 no sample tells. */
 	assert_true(count_of(report, "r0", "instructions")->total == 50);
 	for (size_t i = 0; i < report->n_counts; i++)
-		assert_string_not_equal(comm_report_count_at(report, i)->counter, "migrations");
+		assert_false(comm_counter_is_off_cpu(comm_report_count_at(report, i)->counter));
 	comm_report_free(report);
 	comm_store_close(store);
+}
+
+/* A thread that samples met in a slice in which its CPU time was not read. */
+static void test_samples_without_cpu_time(void **state)
+{
+	struct comm_query q = {.size = sizeof(q), .by = "region", .counts = 1};
+	const uint32_t region = made_region(names, 0, "parse");
+	const struct comm_count first[] = {
+		{.thread = 2, .region = region, .counter = 2, .value = 1}};
+	const struct comm_count second[] = {{.thread = 2, .counter = 0, .value = 8e8}};
+	struct comm_store_config c = config();
+	struct comm_store *store = open_store(&c);
+	struct comm_report *report;
+
+	(void)state;
+	names->site[3].region = region;
+	begin(store);
+	write_counts(store, 0, first, 1, &edge, 1);
+	write_counts(store, 1, second, 1, NULL, 0);
+	report = report_of(&q);
+	assert_int_equal(report->n_counts, 1);
+	assert_true(count_of(report, "parse", COMM_COUNTER_CPU)->total == 8e8);
+	comm_report_free(report);
+	comm_store_close(store);
+}
+
+/* As an exact run: nobody knows where its instructions were. */
+static void test_run_without_samples(void **state)
+{
+	struct comm_query q = {.size = sizeof(q), .by = "region", .counts = 1};
+	const struct comm_count counts[] = {{.thread = 1, .counter = 0, .value = 1e8},
+					    {.thread = 1, .counter = 1, .value = 50}};
+	struct comm_store_config c = config();
+	struct comm_store *store = open_store(&c);
+	struct comm_report *report;
+
+	(void)state;
+	names->site[3].region = made_region(names, 0, "parse");
+	begin(store);
+	write_counts(store, 0, counts, 2, &edge, 1);
+	report = report_of(&q);
+	assert_int_equal(report->n_counts, 1);
+	assert_string_equal(comm_report_count_at(report, 0)->counter, COMM_COUNTER_CPU);
+	comm_report_free(report);
+	comm_store_close(store);
+}
+
+static void test_names_of_counters(void **state)
+{
+	static const char *const off[] = {"wait-time-ns",
+					  "blocked-time-ns",
+					  "voluntary-switches",
+					  "involuntary-switches",
+					  "migrations",
+					  "cpu-migrations",
+					  "context-switches",
+					  "CS:u",
+					  "perf::CPU-MIGRATIONS",
+					  "PERF_COUNT_SW_CONTEXT_SWITCHES",
+					  "perf::PERF_COUNT_SW_CPU_MIGRATIONS:k"};
+	static const char *const on[] = {
+		"cpu-time-ns", "page-faults", "instructions", "csx", "", "c"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(off) / sizeof(*off); i++)
+		if (!comm_counter_is_off_cpu(off[i]))
+			fail_msg("%s is of when a thread runs", off[i]);
+	for (size_t i = 0; i < sizeof(on) / sizeof(*on); i++)
+		if (comm_counter_is_off_cpu(on[i]))
+			fail_msg("%s is of when no thread runs", on[i]);
 }
 
 static void refuse_query(const struct comm_query *q, int code, const char *words)
@@ -209,6 +281,9 @@ int main(void)
 		TEST(test_threads_and_roles),
 		TEST(test_cpu_time_of_regions),
 		TEST(test_events_of_regions),
+		TEST(test_samples_without_cpu_time),
+		TEST(test_run_without_samples),
+		cmocka_unit_test(test_names_of_counters),
 		TEST(test_refused),
 	};
 
