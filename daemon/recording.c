@@ -40,6 +40,15 @@ int comm_recording_create(const struct comm_session *session, const struct comm_
 	snprintf(head.host, sizeof(head.host), "%s", info->host);
 	snprintf(head.command, sizeof(head.command), "%s", info->command);
 	snprintf(head.numa, sizeof(head.numa), "%s", info->numa);
+	if (options->function && strlen(options->function) >= sizeof(head.function)) {
+		fprintf(stderr,
+			"commd: a recording holds a --function of at most %zu bytes: give a "
+			"shorter pattern\n",
+			sizeof(head.function) - 1);
+		return -ENAMETOOLONG;
+	}
+	snprintf(head.function, sizeof(head.function), "%s",
+		 options->function ? options->function : "");
 	if (comm_session_has_file(session, options->record)) {
 		fprintf(stderr,
 			"commd: cannot record to %s: it is the store %s, or beside it; "

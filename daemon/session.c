@@ -73,6 +73,7 @@ int comm_session_open_store(struct comm_session *session, const struct comm_opti
 	int err;
 
 	session->options = options;
+	session->function = options->function;
 	session->progress = !options->quiet && isatty(STDERR_FILENO);
 	err = session->removes ? 0 : comm_remover_start(options->store);
 	if (!err)
@@ -208,7 +209,7 @@ int comm_session_begin(struct comm_session *session, const struct comm_run_info 
 		.estimator = comm_estimator(),
 		.est = *est,
 		.callers = session->options->callers,
-		.function = session->options->function,
+		.function = session->function,
 		.slice_ns = slice_ns,
 		.start_ns = info->start_ns,
 		.slice_done = slice_done,
@@ -221,10 +222,10 @@ int comm_session_begin(struct comm_session *session, const struct comm_run_info 
 	int err;
 
 	labelled.label = session->options->label;
-	if (session->options->function) {
+	if (session->function) {
 		snprintf(notes, sizeof(notes), "%s%s" COMM_NOTE_ONLY "%.64s' reads is counted",
 			 info->notes ? info->notes : "", info->notes && *info->notes ? "; " : "",
-			 session->options->function);
+			 session->function);
 		labelled.notes = notes;
 	}
 	config.est.memory_bytes = (uint64_t)ESTIMATOR_MIB << 20;

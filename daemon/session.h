@@ -13,6 +13,8 @@
 
 struct comm_session {
 	const struct comm_options *options;
+	/* Whose reads the run is about; NULL: all.  A replay may set it before comm_session_begin(). */
+	const char *function;
 	struct comm_store *store;
 	struct comm_engine *engine;
 	int64_t run;

@@ -182,7 +182,7 @@ static const struct comm_inspect_ops fake_ops = {
 };
 
 static const struct comm_record_head head = {
-	.start_ns = 5, .event = "cpu-clock", .numa = "0:0-3;1:4"};
+	.start_ns = 5, .event = "cpu-clock", .numa = "0:0-3;1:4", .function = "ns::parse*"};
 
 static inline struct comm_sample sample_of(int seed)
 {

@@ -46,6 +46,9 @@ static int run(const struct comm_options *options)
 	head = comm_replay_head(replay);
 	if (comm_session_open_store(&session, options))
 		goto out;
+	/* Of other code it has fewer samples, and is no run of the whole program. */
+	if (!session.function && *head->function)
+		session.function = head->function;
 	comm_replay_inspect(replay, &inspect);
 	if (comm_session_begin(&session,
 			       &(struct comm_run_info){

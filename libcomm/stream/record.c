@@ -77,6 +77,7 @@ static int write_head(struct comm_record *record, const struct comm_record_head 
 	comm_bytes_string(to, head->host);
 	comm_bytes_string(to, head->command);
 	comm_bytes_string(to, head->numa);
+	comm_bytes_string(to, head->function);
 	write_record(record, RECORD_RUN);
 	if (record->error)
 		return -record->error;

@@ -22,7 +22,8 @@ struct comm_record_head {
 	double cycles_per_ns;
 	double overhead_limit;
 	char source[32], event[32], estimator[32], host[64], command[256];
-	char numa[4096]; /* which CPUs are on which node, as of struct comm_run_info */
+	char numa[4096];     /* which CPUs are on which node, as of struct comm_run_info */
+	char function[1024]; /* whose reads the run is about; "": all */
 };
 
 /* A file that exists is overwritten.  -ENOTBLK: it is no regular file; -ELOOP: a symbolic link. */

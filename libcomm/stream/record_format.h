@@ -34,7 +34,8 @@
  *	 0 u64 start_ns		 8 u64 start in ns since 1970
  *	16 f64 cycles per ns	24 f64 limit of overhead, percent
  *	32 strings: source, event, estimator, host, command, and, unless an older version wrote it,
- *	   which CPUs are on which NUMA node: "0:0-3,8;1:4-7"
+ *	   which CPUs are on which NUMA node: "0:0-3,8;1:4-7", and the function whose
+ *	   reads the run is about, "": all
  * END
  *	 0 u64 end_ns
  *

@@ -140,6 +140,7 @@ static int read_run(struct comm_replay *replay)
 		return -EBADMSG;
 	/* Not there in recordings of older versions, behind which anything else may stand. */
 	read_text(&c, head->numa, sizeof(head->numa));
+	read_text(&c, head->function, sizeof(head->function));
 	replay->last_ns = head->start_ns;
 	replay->end_ns = head->start_ns;
 	return 0;

@@ -25,7 +25,7 @@ half() {
 [ "$(id -u)" = 0 ] && "$commd" --doctor | grep -q '^  bpf  *works' || { skip_all "BPF does not work here"; }
 run all --source bpf --record "$dir/all.rec"
 result $? "all functions"
-run some --source bpf --function add_up
+run some --source bpf --function add_up --record "$dir/some.rec"
 result $? "a function"
 run none --source bpf --function nobody --callers --counters
 result $? "a function that there is not"
@@ -62,6 +62,12 @@ check "threads are as long as was counted" counted
 timeout 100 "$commd" -q --source "replay:$dir/all.rec" --function add_up --store "$dir/replayed.db" >"$dir/log" 2>&1
 result $? "a recording is replayed"
 check "and tells the same" report replayed '."load > add_up" > 0 and (keys | all(endswith(" > add_up")))'
+timeout 100 "$commd" -q --source "replay:$dir/some.rec" --store "$dir/again.db" >"$dir/log" 2>&1
+result $? "that of a run of a function is replayed"
+check "as one of that function" report again '."load > add_up" > 0 and (keys | all(endswith(" > add_up")))'
+check "and the report says so" says again add_up --by-function
+timeout 100 "$commd" -q --source "replay:$dir/some.rec" --function nobody --store "$dir/other.db" >"$dir/log" 2>&1
+check "or as one of another function that is asked for" report other '. == {}'
 timeout 100 "$commd" -q --source perf --rate 1000 --function add_up --store "$dir/perf.db" -- "$dir/capable" 20000 20000 >"$dir/log" 2>&1
 result $? "another source"
 check "tells the same" report perf '."load > add_up" > 0 and (keys | all(endswith(" > add_up")))'

@@ -248,7 +248,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		return 0;
 	}
 	head = comm_replay_head(replay);
-	if (strnlen(head->numa, sizeof(head->numa)) == sizeof(head->numa))
+	if (strnlen(head->numa, sizeof(head->numa)) == sizeof(head->numa) ||
+	    strnlen(head->function, sizeof(head->function)) == sizeof(head->function))
 		abort();
 	comm_replay_inspect(replay, &inspect);
 	while (comm_replay_next(replay, &event) == 1) {

@@ -22,6 +22,7 @@ static void test_round_trip(void **state)
 	assert_int_equal(comm_replay_open(path, &replay), 0);
 	assert_string_equal(comm_replay_head(replay)->event, "cpu-clock");
 	assert_string_equal(comm_replay_head(replay)->numa, "0:0-3;1:4");
+	assert_string_equal(comm_replay_head(replay)->function, "ns::parse*");
 	comm_replay_inspect(replay, &inspect);
 	for (int i = 1; i <= 10; i++) {
 		struct comm_sample expect = sample_of(i);
