@@ -63,8 +63,7 @@ const volatile __u32 own_tgid = 0;
 const volatile bool by_cgroup = false;
 const volatile __u32 cgroup_level = 0;
 const volatile bool has_probes = false;
-const volatile __u32 others_every =
-	1; /* one in so many samples elsewhere than in pieces is taken */
+const volatile __u32 others_every = 1; /* of samples outside of pieces one in so many is taken */
 
 struct comm_raw_ctl ctl = {.lines_on = 1};
 
@@ -98,9 +97,12 @@ struct {
 	__type(value, struct comm_raw_wanted);
 } wanted SEC(".maps");
 
-/* Pieces of code in which functions read that the run is about, or write what these read, as far as bursts have shown them. */
+/*
+ * Pieces of code in which functions read that the run is about, or write what these read, as far as bursts have shown them.
+ * Those of programs that have ended are the first to give way.
+ */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, COMM_RAW_PIECES_MAX);
 	__type(key, __u64);
 	__type(value, __u8);
@@ -455,7 +457,7 @@ static __always_inline void user_sample(struct scratch *t, struct task_struct *t
 	s->reg[17] = task->thread.gsbase;
 	s->mode_bits = cs == USER32_CS ? 32 : 64;
 	s->stack_bytes = stack_bytes;
-	s->program = 0;
+	s->program = task->mm ? task->mm->start_code : 0;
 	s->zero[0] = s->zero[1] = s->zero[2] = 0;
 	/* Aligned to a line, so that no line is partly in the stack window. */
 	stack = (s->reg[4] - stack_below_bytes) & ~(COMM_RAW_LINE_BYTES - 1ULL);
@@ -474,7 +476,8 @@ static __always_inline void user_sample(struct scratch *t, struct task_struct *t
 		tell_first_name(c, task, head->time_ns);
 		tell_process(head->tgid);
 	} else {
-		c->sample_drops++;
+		/* Those for which it stands are not stored either. */
+		c->sample_drops += times;
 	}
 	c->lines += n;
 	c->failed_reads += t->failed;

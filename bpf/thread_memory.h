@@ -135,7 +135,7 @@ static __always_inline void read_lines(struct task_struct *task, struct scratch 
 
 	if (!mm)
 		return;
-	t->code = s->program = mm->start_code;
+	t->code = mm->start_code;
 	t->code_end = mm->end_code;
 	t->low_end = mm->brk;
 	if (code_line)
