@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "pattern.h"
 
+#include "bare_name.h"
+
 enum {
 	HEAD_BYTES = 4096,
 };
@@ -70,11 +72,11 @@ static Bool matches(const HChar *p, const HChar *name)
 Bool comm_pattern_has(const HChar *pattern, const HChar *name)
 {
 	static HChar head[HEAD_BYTES];
-	UInt n = 0;
+	UInt n = 0, bare = comm_bare_bytes(name);
 
 	if (matches(pattern, name))
 		return True;
-	while (n < sizeof(head) - 1 && name[n] && name[n] != '(' && name[n] != '.') {
+	while (n < sizeof(head) - 1 && n < bare) {
 		head[n] = name[n];
 		n++;
 	}

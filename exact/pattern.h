@@ -5,7 +5,7 @@
 
 #include "pub_tool_basics.h"
 
-/* The whole name, or that before the parameters or what a compiler adds to it (".constprop.0"). */
+/* The whole name, or what people call the function (bare_name.h). */
 Bool comm_pattern_has(const HChar *pattern, const HChar *name);
 
 #endif

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bare_name.h"
+
 enum { NAME_BYTES = 1024 };
 
 enum chosen_known {
@@ -25,7 +27,7 @@ void comm_chosen_functions_deinit(struct comm_chosen_functions *chosen)
 static bool fits(const char *pattern, const char *name)
 {
 	char head[NAME_BYTES];
-	size_t bare = strcspn(name, "(.");
+	size_t bare = comm_bare_bytes(name);
 
 	if (!strcmp(pattern, name) || !fnmatch(pattern, name, 0))
 		return true;

@@ -110,6 +110,11 @@ static void names(void **state)
 	assert_true(fits("ns::p*", "ns::parse(int)") && fits("operator[](int)", "operator[](int)"));
 	assert_false(fits("parse", "parser") || fits("parse", "x::parse"));
 	assert_false(fits("", "(no name)"));
+	assert_true(fits("(anonymous namespace)::parse", "(anonymous namespace)::parse(int)"));
+	assert_true(fits("*::parse", "(anonymous namespace)::parse(int)"));
+	assert_true(fits("main.foo", "main.foo") && fits("main.foo", "main.foo.1"));
+	assert_false(fits("main", "main.foo") || fits("main", "main.(*T).get"));
+	assert_false(fits("", "(anonymous namespace)::parse(int)"));
 }
 
 int main(void)
