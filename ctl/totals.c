@@ -34,6 +34,13 @@ static double both(const struct comm_report_total *total)
 	return total->all_written.bytes + total->all_read.bytes;
 }
 
+/* Whether lengths are CPU time of code, which nobody counts. */
+static bool is_sampled_time(const struct comm_report *report)
+{
+	return report->length_unit && !strcmp(report->length_unit, "cpu-time-ns") &&
+	       !report->exact && report->by->within && strcmp(report->by->name, "region") != 0;
+}
+
 /* Bytes read for each one written, by whom ever; without end where nothing is; NAN: it is not known. */
 static double ratio(const struct comm_report_total *total)
 {
@@ -312,8 +319,8 @@ static void print_text(const struct comm_query *query, const struct comm_report 
 		puts("Written is what was counted when it was written, the ratio all that is read "
 		     "for each "
 		     "byte of it. Runs that sample do not count writes.");
-	if (report->length_unit && !report->exact)
-		puts("CPU time of code is what its samples stand for, that of threads and regions "
+	if (is_sampled_time(report))
+		puts("CPU time of code is what its samples stand for; that of threads and regions "
 		     "is counted where commd had --counters.");
 	puts(report->exact ? "Not seen is what was read and never written by the program: "
 			     "constants, files."

@@ -497,11 +497,18 @@ static int put_cpu_lengths(struct comm_report_whole *whole, const struct comm_re
 {
 	struct comm_report *report = &whole->shown;
 	struct comm_report_total **by_id = calloc(report->n_totals + 1, sizeof(*by_id));
+	bool is_counted = false;
 
 	if (!by_id)
 		return -ENOMEM;
-	for (size_t i = 0; i < report->n_totals; i++)
+	for (size_t i = 0; i < n; i++)
+		is_counted |= !strcmp(count[i].counter, COMM_COUNTER_CPU);
+	for (size_t i = 0; i < report->n_totals; i++) {
 		by_id[i] = &whole->totals[i];
+		/* What samples say of one node does not compare with what was counted of another. */
+		if (is_counted)
+			by_id[i]->length = by_id[i]->all_length = -1;
+	}
 	qsort(by_id, report->n_totals, sizeof(*by_id), order_totals);
 	for (size_t i = 0; i < n; i++) {
 		struct comm_report_total wanted = {.node = count[i].node}, *key = &wanted, **at;

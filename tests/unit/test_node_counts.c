@@ -134,6 +134,49 @@ static void test_cpu_time_of_regions(void **state)
 	comm_store_close(store);
 }
 
+/* Of thread 2 samples tell alone: that does not compare with what was counted of thread 1. */
+static void test_counted_beside_sampled(void **state)
+{
+	struct comm_query q = {.size = sizeof(q), .by = "thread", .totals = 1};
+	const struct comm_count counts[] = {{.thread = 1, .counter = 0, .value = 1e8}};
+	const struct comm_unwritten_end lengths[] = {{.thread = 1, .site = 2, .bytes = 3e7},
+						     {.thread = 2, .site = 3, .bytes = 5e7}};
+	struct comm_slice_info info = {.start_ns = START,
+				       .end_ns = START + SECOND,
+				       .lengths = {lengths, 2, 0},
+				       .counter = counters,
+				       .n_counters = 6};
+	struct comm_naming naming = made_naming(names);
+	struct comm_store_config c = config();
+	struct comm_store *store = open_store(&c);
+	struct comm_report *report;
+
+	(void)state;
+	begin(store);
+	assert_int_equal(comm_store_write_slice(store, &info, &edge, 1, &naming), 0);
+	report = report_of(&q);
+	for (size_t i = 0; i < report->n_totals; i++)
+		assert_true(comm_report_total_at(report, i)->length > 0);
+	comm_report_free(report);
+	info.start_ns += SECOND;
+	info.end_ns += SECOND;
+	info.count = counts;
+	info.n_counts = 1;
+	assert_int_equal(comm_store_write_slice(store, &info, &edge, 1, &naming), 0);
+	report = report_of(&q);
+	assert_int_equal(report->n_totals, 2);
+	for (size_t i = 0; i < report->n_totals; i++) {
+		const struct comm_report_total *total = comm_report_total_at(report, i);
+
+		if (total->node.tid == 10)
+			assert_true(total->length == 1e8 && total->all_length == 1e8);
+		else
+			assert_true(total->length < 0 && total->all_length < 0);
+	}
+	comm_report_free(report);
+	comm_store_close(store);
+}
+
 /* Events are where CPU time is, but those that come when a thread does not run. */
 static void test_events_of_regions(void **state)
 {
@@ -280,6 +323,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_threads_and_roles),
 		TEST(test_cpu_time_of_regions),
+		TEST(test_counted_beside_sampled),
 		TEST(test_events_of_regions),
 		TEST(test_samples_without_cpu_time),
 		TEST(test_run_without_samples),
