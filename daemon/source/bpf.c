@@ -624,7 +624,7 @@ static void source_marks(void *source, uint32_t tgid, const struct comm_marks_pl
 	s->bpf->data->ctl.has_marks = 1;
 }
 
-/* A full map: what is elsewhere is met less often. */
+/* Of a full map those pieces go that were met least recently. */
 static void choose(struct source *s, const struct comm_event *event, const struct comm_burst *burst)
 {
 	uint64_t program = comm_wanted_lines_program(s->wanted, event->tgid), key[COMM_CHOSEN_NEW];

@@ -2,8 +2,8 @@
 /*
  * Chosen code: the pieces of code in which functions read that a run is about (commd --function), those that write where these
  * read, and those whose bursts come there.  A sampler takes all samples there and fewer elsewhere.  Bursts
- * show them, so that inlined and generated code is found as any other.  No piece is forgotten: one where nobody reads any
- * more costs samples and makes nothing wrong.
+ * show them, so that inlined and generated code is found as any other.  A piece where nobody reads any more costs samples
+ * and makes nothing wrong; one that the sampler has no room for is met less often.
  */
 #ifndef COMM_CHOSEN_CODE_H
 #define COMM_CHOSEN_CODE_H
@@ -15,7 +15,7 @@
 
 enum { COMM_CHOSEN_NEW = 32, COMM_CHOSEN_NOTED = 8192, COMM_CHOSEN_PAGES = 4096 };
 
-/* Zeroed at first.  Both tables have a place for each, which the last one has that falls there. */
+/* Zeroed at first.  Each key, and each page, has one place in its table; the last that falls there has it. */
 struct comm_chosen_code {
 	uint64_t noted[COMM_CHOSEN_NOTED]; /* keys told already */
 	uint64_t page[COMM_CHOSEN_PAGES];  /* of memory, where such functions have read */

@@ -367,8 +367,8 @@ static const char version_14[] =
 
 /*
  * A length is how much of a counter fell to a slice's ends, a thread at a context each, as unwritten.h packs it, with object 0,
- * in as many parts as it takes.  Of runs that sampled it is what samples stand for.  None: nobody counted it, as without
- * --callers, and in older runs.  Wider slices hold the sums.
+ * in as many parts as it takes.  Of runs that sampled it is what samples stand for.  There is none of runs that sampled without --callers, of programs that
+ * count by themselves with --function, and of older runs.  Wider slices hold the sums.
  */
 static const char version_15[] =
 	"CREATE TABLE length ("
