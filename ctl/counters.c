@@ -119,9 +119,9 @@ static void print_text(const struct comm_report *report)
 		putchar('\n');
 	}
 	if (is_apportioned(report))
-		puts("\nApportioned by CPU time: a thread's counts of each slice are shared out as "
-		     "its "
-		     "samples were in regions.\nWaits, switches and migrations have no region.");
+		puts("\nApportioned by CPU time: a thread's counts of each slice are shared out "
+		     "as its samples were in regions.\n"
+		     "Waits, switches and migrations have no region.");
 }
 
 static void print_csv(const struct comm_report *report)
