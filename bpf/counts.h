@@ -39,6 +39,7 @@ struct {
 struct came {
 	struct bpf_perf_event_value event[COMM_RAW_EVENTS_MAX];
 	__u32 attached; /* 0: no target runs */
+	__u32 known;	/* bit i: event i was read then */
 };
 
 struct {
@@ -169,7 +170,7 @@ static __always_inline void count_events(struct task_struct *task, struct comm_r
 {
 	struct comm_raw_counts *c = task ? counts_of(task, task->flags & PF_EXITING_BIT) : NULL;
 	struct bpf_perf_event_value now;
-	__u32 zero = 0, i;
+	__u32 zero = 0, known = 0, i;
 	struct came *then = bpf_map_lookup_elem(&came, &zero);
 
 	if (!then)
@@ -181,13 +182,15 @@ static __always_inline void count_events(struct task_struct *task, struct comm_r
 		if (bpf_perf_event_read_value(&events, cpu * COMM_RAW_EVENTS_MAX + i, &now,
 					      sizeof(now)))
 			continue;
-		if (c && then->attached == attached) {
+		if (c && then->attached == attached && then->known & 1U << i) {
 			c->event[i].value += now.counter - then->event[i].counter;
 			c->event[i].enabled_ns += now.enabled - then->event[i].enabled;
 			c->event[i].running_ns += now.running - then->event[i].running;
 		}
 		then->event[i] = now;
+		known |= 1U << i;
 	}
+	then->known = known;
 	then->attached = goes_on ? attached : 0;
 }
 

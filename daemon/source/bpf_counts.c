@@ -204,10 +204,14 @@ int comm_bpf_counts_start(struct comm_bpf_counts *counts, char **err)
 	return 0;
 }
 
+void comm_bpf_counts_attaching(struct comm_bpf_counts *counts)
+{
+	counts->bpf->data->attached++;
+}
+
 void comm_bpf_counts_attached(struct comm_bpf_counts *counts)
 {
 	counts->attached = true;
-	counts->bpf->data->attached++;
 	count_events(counts);
 }
 

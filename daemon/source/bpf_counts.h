@@ -28,7 +28,12 @@ void comm_bpf_counts_destroy(struct comm_bpf_counts *counts);
 
 /* The targets are set: from now on their threads are counted. */
 int comm_bpf_counts_start(struct comm_bpf_counts *counts, char **err);
-/* Just after the program at switches was attached: what was noted before says nothing of now. */
+/*
+ * Just before the program at switches is attached: what was noted before says nothing of then, nor what it notes while it
+ * is being detached.
+ */
+void comm_bpf_counts_attaching(struct comm_bpf_counts *counts);
+/* Just after it was. */
 void comm_bpf_counts_attached(struct comm_bpf_counts *counts);
 /* Just before it is detached: who runs gets what the events have counted, and from then on nobody does. */
 void comm_bpf_counts_detach(struct comm_bpf_counts *counts);

@@ -489,8 +489,11 @@ static void attach_touches(struct capture_bpf *bpf)
 
 static int attach_switches(struct comm_bpf_life *life, char **err)
 {
-	int rc = attach(life->bpf->progs.switched, &life->switch_link, "sched_switch", err);
+	int rc;
 
+	if (life->counts)
+		comm_bpf_counts_attaching(life->counts);
+	rc = attach(life->bpf->progs.switched, &life->switch_link, "sched_switch", err);
 	if (!rc && life->counts)
 		comm_bpf_counts_attached(life->counts);
 	return rc;
