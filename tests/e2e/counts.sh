@@ -94,11 +94,12 @@ within() {
     *) [ "$total" -le $(($2 + $3 + $2 / 50)) ] && { [ "$percent" -lt 100 ] || agree "$total" "$2" "$3" 2; } ;;
   esac
 }
-# CPU time that an event counts is that in which it counts.
+# CPU time that an event counts is that in which it counts.  Where one thread gives way to another the kernel's account and the
+# event are some microseconds apart, always the same way: 8 on one virtual machine.
 part() {
   local total percent
   read -r total percent < <(stated task-clock) || return
-  [ "$total" = - ] || agree "$total" $((cpu_ns / 100 * percent)) 30000000 2
+  [ "$total" = - ] || agree "$total" $((cpu_ns / 100 * percent)) $((30000000 + apart_ns)) 2
 }
 for budget in 5 1; do
   rm -f "$dir/budget.db"*
@@ -106,10 +107,11 @@ for budget in 5 1; do
     "$dir/counted" faults 2 >"$dir/budget_told"
   "$O/commctl" report --counters --csv --store "$dir/budget.db" >"$dir/budget.csv"
   check "at $budget % both threads have told" [ "$(wc -l <"$dir/budget_told")" = 2 ]
-  while read -r tid what cpu_ns _ _ faults; do
+  while read -r tid what cpu_ns voluntary involuntary faults; do
+    apart_ns=$(((voluntary + involuntary) * 10000))
     check "at $budget %, $what $tid: CPU time" agree "$(counted "$dir/budget.db" "$tid" cpu-time-ns)" "$cpu_ns" 20000000 2
     check "at $budget %, $what $tid: page faults, or that they are not known" within page-faults "$faults" 150
-    check "at $budget %, $what $tid: CPU time by perf, or that it is not known" within task-clock "$cpu_ns" 20000000
+    check "at $budget %, $what $tid: CPU time by perf, or that it is not known" within task-clock "$cpu_ns" $((20000000 + apart_ns))
     check "at $budget %, $what $tid: and of how much of its time" part
     echo "# $what: page faults $(stated page-faults) of $faults, task-clock $(stated task-clock) of $cpu_ns"
   done <"$dir/budget_told"
