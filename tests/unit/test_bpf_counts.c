@@ -155,19 +155,26 @@ static void nobody_gets_what_no_switch_tells(void **state)
 	struct comm_counter_list events = {.n = 1};
 	struct comm_bpf_counts counts = {
 		.bpf = &bpf, .events = &events, .n_cpus = 2, .pass = (struct bpf_link *)&bpf};
+	uint32_t noted;
 
 	(void)state;
 	fails_at = 0;
 	looked_at = 0;
 	comm_bpf_counts_read(&counts, 1, NULL, NULL);
 	assert_int_equal(looked_at, 0);
+	comm_bpf_counts_attaching(&counts);
+	assert_int_equal(looked_at, 0);
 	comm_bpf_counts_attached(&counts);
 	comm_bpf_counts_read(&counts, 1, NULL, NULL);
 	assert_int_equal(looked_at, 4);
+	noted = data.attached;
 	comm_bpf_counts_detach(&counts);
 	assert_int_equal(looked_at, 6);
-	/* What the CPUs have noted is of another stretch than the next. */
-	assert_int_equal(data.attached, 2);
+	/* What the CPUs have noted is of another stretch than the next, and so is what they note until the program has ended. */
+	assert_int_not_equal(data.attached, noted);
+	noted = data.attached;
+	comm_bpf_counts_attaching(&counts);
+	assert_int_not_equal(data.attached, noted);
 	comm_bpf_counts_read(&counts, 1, NULL, NULL);
 	assert_int_equal(looked_at, 6);
 	free(counts.before.told);
