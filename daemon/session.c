@@ -21,7 +21,8 @@
 #include <comm/comm.h>
 
 enum {
-	NOTES_BYTES = 640, /* of a run */
+	NOTES_BYTES = 640,     /* of a run */
+	NOTE_ONLY_BYTES = 100, /* of these, the last one, which is never cut short */
 	ROW_CAP = 4000,
 	/*
 	 * The estimator's part of the 150 MB that commd may take in all; a small
@@ -223,9 +224,9 @@ int comm_session_begin(struct comm_session *session, const struct comm_run_info 
 
 	labelled.label = session->options->label;
 	if (session->function) {
-		snprintf(notes, sizeof(notes), "%s%s" COMM_NOTE_ONLY "%.64s' reads is counted",
-			 info->notes ? info->notes : "", info->notes && *info->notes ? "; " : "",
-			 session->function);
+		snprintf(notes, sizeof(notes), "%.*s%s" COMM_NOTE_ONLY "%.64s' reads is counted",
+			 NOTES_BYTES - NOTE_ONLY_BYTES, info->notes ? info->notes : "",
+			 info->notes && *info->notes ? "; " : "", session->function);
 		labelled.notes = notes;
 	}
 	config.est.memory_bytes = (uint64_t)ESTIMATOR_MIB << 20;

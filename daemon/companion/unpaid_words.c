@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "unpaid_words.h"
 
-static const uint64_t TELL_NS = UINT64_C(1000000000); /* they are told of together */
 /* One alone would seem to be two. */
 enum { DONORS_MIN = 2 };
 
+static const uint64_t TELL_NS = UINT64_C(1000000000); /* they are told of together */
 static const uint64_t DONOR_NS = 60 * UINT64_C(1000000000);
 
 static struct comm_unpaid_stratum *stratum_of(struct comm_unpaid_words *unpaid,
