@@ -8,8 +8,6 @@
 
 enum {
 	WATCHED_BYTES = 8,
-	STACK_BELOW_BYTES = 128,
-	STACK_ABOVE_BYTES = 8192,
 };
 
 /*
@@ -68,7 +66,7 @@ bool comm_burst_read_pick(struct comm_burst_read *ret, uint64_t *random, enum co
 			  const struct comm_event *event, const struct comm_burst *burst)
 {
 	const struct comm_sample *sample = event->sample;
-	uint64_t sp = sample->reg[COMM_RSP], total = 0;
+	uint64_t total = 0;
 	uint32_t picked = 0;
 
 	for (uint32_t i = 0; i < burst->n_accesses; i++) {
@@ -77,8 +75,7 @@ bool comm_burst_read_pick(struct comm_burst_read *ret, uint64_t *random, enum co
 
 		/* Other threads rarely write a thread's stack: not worth a look. */
 		if (!(a->flags & COMM_ACCESS_READ) || a->flags & COMM_ACCESS_IMPLICIT ||
-		    a->left_out || !size ||
-		    a->addr - (sp - STACK_BELOW_BYTES) < STACK_BELOW_BYTES + STACK_ABOVE_BYTES)
+		    a->left_out || !size || comm_burst_on_stack(sample, a))
 			continue;
 		total += size;
 		if (comm_hash_next(random) % total >= size)

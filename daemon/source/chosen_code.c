@@ -5,11 +5,7 @@
 
 #include "sample_event.h"
 
-enum {
-	PAGE_SHIFT = 12,
-	STACK_BELOW_BYTES = 128,
-	STACK_ABOVE_BYTES = 8192,
-};
+enum { PAGE_SHIFT = 12 };
 
 /* Whether the key is new; it is none from now on. */
 static bool note(struct comm_chosen_code *code, uint64_t key)
@@ -34,8 +30,7 @@ static bool is_chosen(struct comm_chosen_code *code, uint64_t program,
 {
 	bool reads = a->flags & COMM_ACCESS_READ && !a->left_out;
 	/* All code writes its own stack. */
-	bool on_stack = a->addr - (sample->reg[COMM_RSP] - STACK_BELOW_BYTES) <
-			STACK_BELOW_BYTES + STACK_ABOVE_BYTES;
+	bool on_stack = comm_burst_on_stack(sample, a);
 	uint64_t of = page_of(program, a->addr), *page = &code->page[of % COMM_CHOSEN_PAGES];
 
 	if (a->flags & COMM_ACCESS_IMPLICIT)

@@ -118,4 +118,16 @@ bool comm_decoder_operand(struct comm_decoder *decoder, struct comm_space *space
 
 const char *comm_burst_end_name(enum comm_burst_end end);
 
+/*
+ * Whether an access of the sample's burst is near the top of the stack: from the red zone's 128 bytes below it to 8 KiB
+ * above.
+ */
+static inline bool comm_burst_on_stack(const struct comm_sample *sample,
+				       const struct comm_burst_access *access)
+{
+	enum { BELOW_BYTES = 128, ABOVE_BYTES = 8192 };
+
+	return access->addr - (sample->reg[COMM_RSP] - BELOW_BYTES) < BELOW_BYTES + ABOVE_BYTES;
+}
+
 #endif
