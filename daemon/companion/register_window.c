@@ -27,6 +27,8 @@ enum {
 	LENGTH_MAX_NS = 1500 * MS,
 	LOOKS = 4, /* at a window until it is due */
 	LOOK_MS_MIN = 5,
+	/* Times that a window takes all the traps it may have, while no read like the drawn one is among them. */
+	TRIES = 3,
 	/* Traps of other processes that one window bears: each costs them time. */
 	FOREIGN_MAX = 4 * COMM_BREAKPOINT_TRAPS,
 	/* Blocks of code that are kept: where each begins, and its length, which holds all that is of use. */
@@ -52,7 +54,7 @@ struct window {
 	bool is_shared; /* the word may be other processes', too */
 	bool is_lost;
 	uint64_t due_ns, length_ns;
-	unsigned int foreign;
+	unsigned int foreign, tries;
 	/* Since the registers were set: own traps, and all traps by CPU. */
 	struct comm_breakpoint_trap *trap;
 	unsigned int n_traps;
@@ -280,7 +282,7 @@ static void begin(struct comm_register_windows *w, unsigned int slot,
 	s->is_shared = !w->config.is_shared ||
 		       w->config.is_shared(w->config.shared_ctx, word->tgid, word->addr);
 	s->is_lost = false;
-	s->foreign = 0;
+	s->foreign = s->tries = 0;
 	s->length_ns = paid_length(w, word, now_ns, most_ns);
 	s->due_ns = now_ns + s->length_ns;
 	comm_window_pairs_clear(&s->pairs, word->code_ip);
@@ -475,8 +477,8 @@ static void settle(struct comm_register_windows *w, struct window *s)
 	}
 }
 
-/* A CPU is silent, or time was short, and some is left: is there more to see? */
-static void go_on(struct comm_register_windows *w, unsigned int slot)
+/* A CPU is silent, or time was short (is_full: the first), and some is left: is there more to see? */
+static void go_on(struct comm_register_windows *w, unsigned int slot, bool is_full)
 {
 	struct window *s = &w->window[slot];
 	enum phase phase = s->phase;
@@ -490,6 +492,8 @@ static void go_on(struct comm_register_windows *w, unsigned int slot)
 		set_anew(w, slot, phase);
 	else if (!s->pairs.write.flags)
 		set_anew(w, slot, QUIET);
+	else if (is_full && s->pairs.n_others && ++s->tries < TRIES)
+		set_anew(w, slot, OPEN);
 }
 
 static void look(struct comm_register_windows *w, unsigned int slot, uint64_t now_ns)
@@ -497,6 +501,7 @@ static void look(struct comm_register_windows *w, unsigned int slot, uint64_t no
 	struct window *s = &w->window[slot];
 	bool is_over = now_ns >= s->due_ns || s->is_lost;
 	bool goes_on = is_over && !s->is_lost && s->length_ns < UNWRITTEN_MIN_NS;
+	bool is_full = s->stop_ns != UINT64_MAX;
 	uint64_t until_ns;
 
 	if (!is_set(s))
@@ -506,7 +511,7 @@ static void look(struct comm_register_windows *w, unsigned int slot, uint64_t no
 		s->length_ns = UNWRITTEN_MIN_NS;
 		is_over = now_ns >= s->due_ns;
 	}
-	if (!is_over && !goes_on && s->stop_ns == UINT64_MAX) {
+	if (!is_over && !goes_on && !is_full) {
 		if (s->phase != QUIET || !s->n_traps)
 			return;
 		/*
@@ -523,7 +528,7 @@ static void look(struct comm_register_windows *w, unsigned int slot, uint64_t no
 	s->stop_ns = s->stop_ns < until_ns ? s->stop_ns : until_ns;
 	settle(w, s);
 	if (!is_over) {
-		go_on(w, slot);
+		go_on(w, slot, is_full);
 		return;
 	}
 	s->phase = ENDED;

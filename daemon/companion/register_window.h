@@ -7,7 +7,8 @@
  *
  * A window takes one register of each CPU.  Of each CPU it has so many traps: what comes after the first CPU is
  * silent is left out, else the others' accesses would count for more.  A word that is read so often that no
- * write comes among these waits for a write, and then for reads again.
+ * write comes among these waits for a write, and then for reads again.  Where other code alone reads the word among
+ * them, the window has as many traps again, and once more.
  *
  * What it is not for: which words are live, and how much windows may cost (survey.c).  One thread uses it.
  */

@@ -75,6 +75,12 @@ static void writes(uint32_t tid)
 	touch_as((uint32_t)getpid(), tid, tid % 2, WRITES + tid % 16 * CODE_APART, WORD, W);
 }
 
+/* By code that is none of the drawn read's. */
+static void reads_otherwise(uint32_t tid)
+{
+	touch_as((uint32_t)getpid(), tid, tid % 2, READS + 1024, WORD, R);
+}
+
 static void count(uint32_t tid)
 {
 	touch_as((uint32_t)getpid(), tid, tid % 2, COUNTS, WORD, R | W);
@@ -214,6 +220,39 @@ static void test_word_that_is_read_often(void **state)
 	assert_true(about(told(PARSER, READER), 500));
 	assert_true(told(JOURNAL, MATCHER) == 0);
 	assert_true(n_traps_made <= 2 * COMM_BREAKPOINT_TRAPS + 2);
+}
+
+/*
+ * Other code reads so often that the drawn read comes among no window's first traps: it has as many again, twice.  What
+ * was written while no register trapped is nobody's.
+ */
+static void test_word_that_others_read(void **state)
+{
+	struct comm_register_windows_stats stats;
+
+	(void)state;
+	for (unsigned int turns = 2; turns < 5; turns++) {
+		make(1);
+		begin_one(400);
+		for (unsigned int turn = 0; turn < turns; turn++) {
+			for (int i = 0; i < COMM_BREAKPOINT_TRAPS; i++) {
+				writes(PARSER);
+				reads_otherwise(MATCHER);
+			}
+			writes(JOURNAL);
+			pass(1);
+		}
+		reads(MATCHER);
+		writes(READER);
+		reads(MATCHER);
+		pass(400);
+		comm_register_windows_stats(w, &stats);
+		assert_int_equal(stats.with_read, turns < 3);
+		assert_true(about(told(READER, MATCHER), turns < 3 ? 1000 : 0));
+		assert_true(told(JOURNAL, MATCHER) == 0);
+		assert_int_equal(heard.n, 1);
+		assert_true(n_traps_made <= 3 * 2 * COMM_BREAKPOINT_TRAPS);
+	}
 }
 
 /* While writes alone trap, an instruction that reads as well is no read more than others. */
@@ -704,6 +743,7 @@ int main(void)
 		TEST(test_counter),
 		TEST(test_limit_favours_nobody),
 		TEST(test_word_that_is_read_often),
+		TEST(test_word_that_others_read),
 		TEST(test_counter_that_is_read_often),
 		TEST(test_cpus_one_after_the_other),
 		TEST(test_cpu_that_is_silent_at_once),
