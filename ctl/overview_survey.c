@@ -256,13 +256,13 @@ void ctl_overview_survey_flows(const struct ctl_overview_survey *survey)
 		snprintf(line, sizeof(line),
 			 "how much of what changes within 1 s comes from another thread is not "
 			 "known (%s)%s",
-			 windows, tells_flows(survey) ? "; of what does:" : "");
+			 windows, tells_flows(survey) ? "; of what was seen to:" : "");
 	else
 		snprintf(line, sizeof(line),
 			 "of what changes within 1 s, %.0f to %.0f %% comes from another thread "
 			 "(%s)%s",
 			 floor(100 * low), ceil(100 * high), windows,
-			 tells_flows(survey) ? "; of what does:" : "");
+			 tells_flows(survey) ? "; of what was seen to:" : "");
 	ctl_overview_say(survey->to, line);
 	for (; high >= CTL_OVERVIEW_LEAST && i < survey->functions->n_edges &&
 	       shown < rows_of(survey)->flows;
@@ -292,7 +292,10 @@ void ctl_overview_survey_next(const struct ctl_overview_survey *survey, size_t f
 		ctl_overview_say(
 			survey->to,
 			"commctl sharing says who uses which bytes of the lines shared falsely");
-	else if (tells_flows(survey) || tells_within(survey))
+	else if (tells_flows(survey))
+		ctl_overview_say(survey->to, "commctl report --fresh --across --by function,object "
+					     "shows what they go through");
+	else if (tells_within(survey))
 		ctl_overview_say(
 			survey->to,
 			"commctl report --fresh --by function,object shows what they go through");

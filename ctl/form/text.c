@@ -474,6 +474,9 @@ static void print_nothing(const struct ctl_term *term, const struct comm_query *
 {
 	char length[CTL_NUMBER], bursts[CTL_NUMBER], share[CTL_NUMBER], line[TEXT_LINE];
 	char evidence[2 * CTL_NUMBER];
+	const char *confirmed = query->fresh
+					? "surely 2 % or more by 10 windows, or in both halves of"
+					: "in both halves of";
 	size_t n;
 
 	printf("\n");
@@ -503,16 +506,16 @@ static void print_nothing(const struct ctl_term *term, const struct comm_query *
 	else if (report->n_edges == 1)
 		snprintf(line, sizeof(line),
 			 "Nothing is confirmed: the only flow, %s of all that was read, is not "
-			 "in both halves of the %s and %s (--all: list).",
+			 "%s the %s and %s (--all: list).",
 			 ctl_percent(share, report->total_bytes / fmax(report->read_bytes, 1)),
-			 length, evidence);
+			 confirmed, length, evidence);
 	else
 		snprintf(line, sizeof(line),
 			 "Nothing is confirmed: none of %zu flows, together %s of all that was "
-			 "read, is in both halves of the %s and %s (--all: list).",
+			 "read, is %s the %s and %s (--all: list).",
 			 report->n_edges,
 			 ctl_percent(share, report->total_bytes / fmax(report->read_bytes, 1)),
-			 length, evidence);
+			 confirmed, length, evidence);
 	ctl_wrap(term, 0, 0, line);
 	*line = '\0';
 	if (report->n_blocks < COMM_RESOLVED_SLICES) {
@@ -565,6 +568,17 @@ static void print_losses(const struct ctl_term *term, const struct comm_report *
 static void print_reading(const struct ctl_term *term, const struct comm_query *query,
 			  const struct comm_report *report, bool has_unresolved)
 {
+	static const char *const is_confirmed[] = {
+		"Confirmed is what both halves of the run agree on, and whose share or bytes are "
+		"known to 3 to 1. ",
+		"Confirmed is what 10 windows saw and is surely 2 % or more, and what both halves "
+		"of the run agree on, known to 3 to 1. "};
+	static const char *const is_not[] = {
+		" A ? marks what is not confirmed: fewer than 5 bursts in 4 slices behind it, "
+		"halves of the run that differ, or neither its share nor its bytes known to 3 to "
+		"1.",
+		" A ? marks what is not confirmed: fewer than 10 windows saw it, or it may be "
+		"under 2 %."};
 	char line[TEXT_LINE];
 
 	printf("\n");
@@ -584,19 +598,10 @@ static void print_reading(const struct ctl_term *term, const struct comm_query *
 			 ? "Seen in windows on words that change within 1 s, drawn at random: who "
 			   "writes them last before they are read."
 			 : "Estimates from samples.",
-		 query->resolved ? "Confirmed is what both halves of the run agree on, and whose "
-				   "share or bytes "
-				   "are known to 3 to 1. "
-				 : "",
-		 report->confidence * 100,
+		 query->resolved ? is_confirmed[query->fresh] : "", report->confidence * 100,
 		 query->fresh ? "how long code takes for what it reads"
 			      : "doubts about who wrote what was read",
-		 report->factor,
-		 has_unresolved ? " A ? marks what is not confirmed: fewer than 5 bursts in 4 "
-				  "slices behind it, "
-				  "halves of the run that differ, or neither its share nor its "
-				  "bytes known to 3 to 1."
-				: "");
+		 report->factor, has_unresolved ? is_not[query->fresh] : "");
 	ctl_wrap(term, 0, 0, line);
 	if (ctl_table_has_origins(report))
 		ctl_wrap(term, 0, 0,

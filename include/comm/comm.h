@@ -600,6 +600,8 @@ struct comm_report {
  * is not known may be anything, and has a wide interval.  No edge is resolved where more than
  * COMM_RESOLVED_RATIO times as much was read of writers that nobody saw (unwritten_bytes without
  * polled_bytes) as of known other threads, or, by code and not across threads, of all known ones.
+ * In windows on fresh data the last writer was seen: an edge of COMM_RESOLVED_WINDOWS of them is resolved, too, where
+ * share_low, of 90 %, is 2 % or more.
  * The next run of a steady load repeats such an edge; nothing else is stated by commctl report.
  */
 int comm_reader_report(struct comm_reader *reader, const struct comm_query *query,
@@ -654,6 +656,7 @@ enum {
 	COMM_RESOLVED_SAMPLES = 5,
 	COMM_RESOLVED_SLICES = 4,
 	COMM_RESOLVED_RATIO = 3,
+	COMM_RESOLVED_WINDOWS = 10,
 };
 
 /*

@@ -242,6 +242,7 @@ static int make_edges(struct comm_aggregate *aggregate, struct making *making)
 	comm_intervals_init(&making->intervals, &aggregate->whole->error_model, &aggregate->blocks,
 			    &aggregate->whole->sums, report->confidence);
 	making->intervals.is_hidden = is_hidden(aggregate);
+	making->intervals.is_survey = aggregate->query->fresh;
 	code = sum_groups(aggregate, making);
 	for (size_t i = 0; i < making->edges.n && !code; i++)
 		code = make_edge(aggregate, making, i, &aggregate->whole->edges[i]);

@@ -8,6 +8,9 @@
 /* As confusion_sd, of code that may take turns with other code (in_turns); docs/method/accuracy.md. */
 static const double TURNS_SD = 1;
 
+/* Of a survey's flows: what says something, however far a share may be above it. */
+static const double least_share = 0.02;
+
 /* Times an edge, what else its reader reads: no more in any run.  Infinities would make up what is no number. */
 static const double OTHERS_MOST = 1e30;
 
@@ -42,7 +45,7 @@ void comm_intervals_init(struct comm_intervals *intervals, const struct comm_err
 	intervals->z90 = comm_interval_z(DEFAULT_CONFIDENCE);
 	intervals->t90 = comm_blocks_t(blocks, DEFAULT_CONFIDENCE);
 	intervals->all = all;
-	intervals->is_hidden = false;
+	intervals->is_hidden = intervals->is_survey = false;
 }
 
 /*
@@ -131,6 +134,13 @@ static double unknown_part(const struct comm_estimate *e)
 	return e->bytes > 0 ? e->unknown_bytes / e->bytes : 0;
 }
 
+/* What an estimate's share errs by, own: by chance. */
+static double spread_of(const struct comm_intervals *intervals, const struct comm_estimate *e,
+			double z, double own)
+{
+	return exp(z * sqrt(own + confusion(intervals->model, e) + others_variance(intervals, e)));
+}
+
 void comm_intervals_of(const struct comm_intervals *intervals, const struct comm_estimate *estimate,
 		       double *low, double *high, double *spread)
 {
@@ -148,8 +158,7 @@ void comm_intervals_of(const struct comm_intervals *intervals, const struct comm
 	most = fmax(estimate->bytes, estimate->read_bytes) * exp(intervals->z * sqrt(own + common));
 	*low = estimate->bytes / factor;
 	*high = fmin(estimate->bytes * factor + estimate->unknown_bytes, most);
-	*spread = exp(intervals->z * sqrt(own + confusion(model, estimate) +
-					  others_variance(intervals, estimate)));
+	*spread = spread_of(intervals, estimate, intervals->z, own);
 }
 
 /* The factor by which sampling alone errs. */
@@ -175,6 +184,17 @@ void comm_intervals_state(const struct comm_intervals *intervals,
 	ret->noise = noise_of(intervals, estimate);
 }
 
+/* Do enough windows say of a flow that its share is no less than so much? */
+static bool has_least(const struct comm_intervals *intervals, const struct comm_estimate *e)
+{
+	double own;
+
+	if (!intervals->is_survey || e->samples < COMM_RESOLVED_WINDOWS)
+		return false;
+	own = log1p(sampling_cv2(intervals, e, intervals->z90, intervals->t90));
+	return e->share / spread_of(intervals, e, intervals->z90, own) >= least_share;
+}
+
 bool comm_intervals_resolve(const struct comm_intervals *intervals,
 			    const struct comm_estimate *estimate)
 {
@@ -182,6 +202,8 @@ bool comm_intervals_resolve(const struct comm_intervals *intervals,
 
 	if (!(estimate->bytes > 0) || intervals->is_hidden)
 		return false;
+	if (has_least(intervals, estimate))
+		return true;
 	/*
 	 * What confusion leaves to sampling of the interval's width: of the bytes, which end where unknown
 	 * writers' are added, or of the share, which ends at 1.

@@ -62,6 +62,7 @@ struct comm_intervals {
 	double z90, t90; /* the same of 90 % */
 	const struct comm_interval_sums *all; /* of the edges that shares are of, or NULL */
 	bool is_hidden; /* more was read of writers that nobody saw than shares may err by */
+	bool is_survey; /* samples are windows, in which the last writer was seen */
 };
 
 /* all: of the edges that shares are of; NULL: nobody asks for shares. */

@@ -145,6 +145,33 @@ static void test_large_share(void **state)
 	assert_false(comm_intervals_resolve(&intervals, &e));
 }
 
+/* Windows saw who wrote last: ten of them, and a share that is surely 2 %, are enough, however much more it may be. */
+static void test_flows_of_windows(void **state)
+{
+	struct comm_error_model sure = {.sampled_ends = 1};
+	struct comm_blocks eight = {0};
+	struct comm_intervals intervals;
+	struct comm_estimate e = {.bytes = 100, .share = 0.1, .samples = 10};
+	/* By chance five times as much, or as little: 2 % at least. */
+	double variance = 100 * 100 * expm1(pow(log(5) / comm_interval_z(0.9), 2));
+
+	(void)state;
+	for (int i = 0; i < 8; i++)
+		comm_blocks_add(&eight, 1);
+	for (int i = 0; i < 8; i++)
+		e.sums.sum[i] = e.bytes / 8;
+	e.variance = 0.99 * variance;
+	comm_intervals_init(&intervals, &sure, &eight, NULL, 0.5);
+	assert_false(comm_intervals_resolve(&intervals, &e));
+	intervals.is_survey = true;
+	assert_true(comm_intervals_resolve(&intervals, &e));
+	e.variance = 1.01 * variance;
+	assert_false(comm_intervals_resolve(&intervals, &e));
+	e.variance = 0.99 * variance;
+	e.samples = 9;
+	assert_false(comm_intervals_resolve(&intervals, &e));
+}
+
 /* Of another confidence: what a query for it says. */
 static void test_intervals_of_a_report(void **state)
 {
@@ -229,9 +256,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_intervals),   cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_large_share), TEST(test_intervals_of_a_report),
-		TEST(test_code_that_takes_turns),   cmocka_unit_test(test_blocks),
+		cmocka_unit_test(test_intervals),	 cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_large_share),	 TEST(test_intervals_of_a_report),
+		cmocka_unit_test(test_flows_of_windows), TEST(test_code_that_takes_turns),
+		cmocka_unit_test(test_blocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
