@@ -7,8 +7,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "census.h"
 #include "ids.h"
 #include "object_kind.h"
+#include "own_stack.h"
 #include "schema.h"
 #include "slices.h"
 #include "uuid.h"
@@ -40,21 +42,43 @@ enum { TEXT_BYTES = 400, KIND_BYTES = 20, BUILD_ID_BYTES = 100, CAUSE_BYTES = 10
 
 _Static_assert(COMM_OBJECT_STACK == 4, "the number above");
 
+/* Of two ends, by role, function and object: values, of which edges, and by what else; ?1 is the run, ?2 the slice. */
+#define EDGES(values, which, and_by)                                                            \
+	"WITH " ROLES ", " OBJECTS " SELECT w.name, wf.name, wf.module, wf.build_id, wf.start," \
+	" r.name, rf.name, rf.module, rf.build_id, rf.start,"                                   \
+	" o.kind, o.name, o.module, o.build_id, " values                                        \
+	" FROM edge e LEFT JOIN role w ON w.id = e.src_thread LEFT JOIN role r ON r.id ="       \
+	" e.dst_thread LEFT JOIN data o ON o.id = e.object"                                     \
+	" LEFT JOIN context wc ON wc.id = e.src_context LEFT JOIN site ws ON ws.id = wc.site"   \
+	" LEFT JOIN function wf ON wf.id = ws.function"                                         \
+	" LEFT JOIN context rc ON rc.id = e.dst_context LEFT JOIN site rs ON rs.id = rc.site"   \
+	" LEFT JOIN function rf ON rf.id = rs.function"                                         \
+	" WHERE e.run = ?1 AND e.slice = ?2 AND " which                                         \
+	" GROUP BY w.name, wf.id, r.name, rf.id, o.kind, o.name, o.module, o.build_id" and_by   \
+	" ORDER BY w.name, wf.id, r.name, rf.id, o.kind, o.name, o.module, o.build_id" and_by
+
 static const char flow_sql[] =
-	"WITH " ROLES ", " OBJECTS " SELECT w.name, wf.name, wf.module, wf.build_id, wf.start,"
-	" r.name, rf.name, rf.module, rf.build_id, rf.start,"
-	" o.kind, o.name, o.module, o.build_id,"
-	" sum(e.bytes), sum(e.variance + e.drawn_variance), sum(e.first_bytes),"
-	" sum(e.first_variance), sum(e.bursts)"
-	" FROM edge e LEFT JOIN role w ON w.id = e.src_thread LEFT JOIN role r ON r.id ="
-	" e.dst_thread LEFT JOIN data o ON o.id = e.object"
-	" LEFT JOIN context wc ON wc.id = e.src_context LEFT JOIN site ws ON ws.id = wc.site"
-	" LEFT JOIN function wf ON wf.id = ws.function"
-	" LEFT JOIN context rc ON rc.id = e.dst_context LEFT JOIN site rs ON rs.id = rc.site"
-	" LEFT JOIN function rf ON rf.id = rs.function"
-	" WHERE e.run = ?1 AND e.slice = ?2 AND e.src_thread <> e.dst_thread AND e.bytes > 0"
-	" GROUP BY w.name, wf.id, r.name, rf.id, o.kind, o.name, o.module, o.build_id"
-	" ORDER BY w.name, wf.id, r.name, rf.id, o.kind, o.name, o.module, o.build_id";
+	EDGES("sum(e.bytes), sum(e.variance + e.drawn_variance), sum(e.first_bytes),"
+	      " sum(e.first_variance), sum(e.bursts)",
+	      "e.src_thread <> e.dst_thread AND e.bytes > 0", "");
+
+/* Windows are so many as are worth what stands for the edge (Kish), as in reports of fresh data. */
+static const char fresh_sql[] = EDGES(
+	"sum(e.watched_bytes), sum(e.watched_variance), 0, 0,"
+	" CAST(sum(CASE WHEN e.watched_variance > 0 THEN min(1e9, max(1, round(e.watched_bytes"
+	" * e.watched_bytes / e.watched_variance))) ELSE 1 END) AS INTEGER),"
+	" CASE WHEN e.src_thread = e.dst_thread THEN 'own' ELSE 'across' END",
+	"e.watched_bytes > 0" COMM_NO_OWN_STACK("e", "dst_thread"),
+	", e.src_thread = e.dst_thread");
+
+static const char census_sql[] =
+	"WITH " ROLES ", " OBJECTS " SELECT r.name, f.name, f.module, f.build_id, f.start,"
+	" o.kind, o.name, o.module, o.build_id, sum(c.bytes), sum(c.squares), sum(c.words), c.class"
+	" FROM census c LEFT JOIN role r ON r.id = c.thread LEFT JOIN data o ON o.id = c.object"
+	" LEFT JOIN context x ON x.id = c.context LEFT JOIN site s ON s.id = x.site"
+	" LEFT JOIN function f ON f.id = s.function WHERE c.run = ?1 AND c.slice = ?2"
+	" GROUP BY r.name, f.id, o.kind, o.name, o.module, o.build_id, c.class"
+	" ORDER BY r.name, f.id, o.kind, o.name, o.module, o.build_id, c.class";
 
 static const char loss_sql[] =
 	"SELECT cause, n FROM loss WHERE run = ?1 AND slice = ?2 ORDER BY cause";
@@ -128,13 +152,25 @@ static void put_function(struct ship_tsv *rows, sqlite3_stmt *stmt, int column)
 	ship_tsv_int(rows, sqlite3_column_int64(stmt, column + 4));
 }
 
+static void put_no_function(struct ship_tsv *rows)
+{
+	for (int i = 0; i < 4; i++)
+		ship_tsv_text(rows, "", 0);
+	ship_tsv_int(rows, 0);
+}
+
+static void put_object(struct ship_tsv *rows, sqlite3_stmt *stmt, int column)
+{
+	ship_tsv_text(rows, comm_object_kind_name(sqlite3_column_int64(stmt, column)), KIND_BYTES);
+	ship_tsv_text(rows, name_of(stmt, column + 1), SHIP_NAME_BYTES);
+	ship_tsv_text(rows, text_of(stmt, column + 2), SHIP_MODULE_BYTES);
+	ship_tsv_text(rows, text_of(stmt, column + 3), BUILD_ID_BYTES);
+}
+
 static void put_nothing(struct ship_tsv *rows)
 {
-	for (int end = 0; end < 2; end++) {
-		for (int i = 0; i < 4; i++)
-			ship_tsv_text(rows, "", 0);
-		ship_tsv_int(rows, 0);
-	}
+	put_no_function(rows);
+	put_no_function(rows);
 	for (int i = 0; i < 4; i++)
 		ship_tsv_text(rows, "", 0);
 }
@@ -160,23 +196,77 @@ static void end_row(struct ship_tsv *rows, const char *cause, double unseen_byte
 
 static const int64_t no_times[3];
 
-static void put_flow(struct ship_batch *batch, const struct head *head, sqlite3_stmt *stmt)
+/* The columns of EDGES. */
+static void put_edge(struct ship_batch *batch, const struct head *head, const char *kind,
+		     sqlite3_stmt *stmt, const char *cause)
 {
 	struct ship_tsv *rows = &batch->rows;
 	double values[4];
 
-	begin_row(batch, head, "flow");
+	begin_row(batch, head, kind);
 	put_function(rows, stmt, 0);
 	put_function(rows, stmt, 5);
-	ship_tsv_text(rows, comm_object_kind_name(sqlite3_column_int64(stmt, 10)), KIND_BYTES);
-	ship_tsv_text(rows, name_of(stmt, 11), SHIP_NAME_BYTES);
-	ship_tsv_text(rows, text_of(stmt, 12), SHIP_MODULE_BYTES);
-	ship_tsv_text(rows, text_of(stmt, 13), BUILD_ID_BYTES);
+	put_object(rows, stmt, 10);
 	for (int i = 0; i < 4; i++)
 		values[i] = sqlite3_column_double(stmt, 14 + i);
 	put_values(rows, values, sqlite3_column_int64(stmt, 18));
-	end_row(rows, "", 0, no_times);
+	end_row(rows, cause, 0, no_times);
+}
+
+static void put_flow(struct ship_batch *batch, const struct head *head, sqlite3_stmt *stmt)
+{
+	put_edge(batch, head, "flow", stmt, "");
 	batch->flows++;
+}
+
+static void put_fresh(struct ship_batch *batch, const struct head *head, sqlite3_stmt *stmt)
+{
+	put_edge(batch, head, "fresh", stmt, text_of(stmt, 19));
+}
+
+/* Of windows: what those stand for whose writer is not known, and how many there were in all. */
+static void put_unknown(struct ship_batch *batch, const struct head *head,
+			const struct comm_slices_one *slice)
+{
+	const double values[4] = {slice->unanswered_bytes};
+
+	if (!slice->watches)
+		return;
+	begin_row(batch, head, "fresh");
+	put_nothing(&batch->rows);
+	put_values(&batch->rows, values, (int64_t)slice->watches);
+	end_row(&batch->rows, "unknown", 0, no_times);
+}
+
+/* "waits", "changed MS", "unchanged MS": by which look, or as of which.  A store may be hostile. */
+static void name_class(int64_t class, char *ret, size_t capacity)
+{
+	int64_t quiet = class - COMM_CENSUS_QUIET, changed = class - COMM_CENSUS_CHANGED;
+	uint64_t lag_ns = 0;
+
+	if (quiet > 0 && quiet <= COMM_CENSUS_LAGS)
+		lag_ns = comm_census_lag_ns[quiet - 1];
+	else if (changed >= 0 && changed < COMM_CENSUS_LAGS)
+		lag_ns = comm_census_lag_ns[changed];
+	if (class == COMM_CENSUS_WAITS)
+		snprintf(ret, capacity, "waits");
+	else
+		snprintf(ret, capacity, "%s %llu", quiet < 0 ? "changed" : "unchanged",
+			 (unsigned long long)lag_ns / 1000000);
+}
+
+static void put_census(struct ship_batch *batch, const struct head *head, sqlite3_stmt *stmt)
+{
+	const double values[4] = {sqlite3_column_double(stmt, 9), sqlite3_column_double(stmt, 10)};
+	char class[32];
+
+	begin_row(batch, head, "census");
+	put_no_function(&batch->rows);
+	put_function(&batch->rows, stmt, 0);
+	put_object(&batch->rows, stmt, 5);
+	put_values(&batch->rows, values, sqlite3_column_int64(stmt, 11));
+	name_class(sqlite3_column_int64(stmt, 12), class, sizeof(class));
+	end_row(&batch->rows, class, 0, no_times);
 }
 
 static void put_loss(struct ship_batch *batch, const struct head *head, sqlite3_stmt *stmt)
@@ -214,6 +304,8 @@ static int each_row(struct comm_reader *reader, const char *sql, int64_t run, in
 		return comm_schema_errno(reader->db);
 	sqlite3_bind_int64(stmt, 1, run);
 	sqlite3_bind_int64(stmt, 2, slice);
+	if (sqlite3_bind_parameter_count(stmt) > 2)
+		sqlite3_bind_int(stmt, 3, COMM_OBJECT_STACK);
 	while (!batch->rows.err && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
 		put(batch, head, stmt);
 	if (batch->rows.err)
@@ -250,6 +342,12 @@ static int fill(struct comm_reader *reader, const struct comm_run *run,
 	}
 	if (!code)
 		code = each_row(reader, flow_sql, run->id, slice->id, put_flow, batch, &head);
+	if (!code) {
+		put_unknown(batch, &head, slice);
+		code = each_row(reader, fresh_sql, run->id, slice->id, put_fresh, batch, &head);
+	}
+	if (!code)
+		code = each_row(reader, census_sql, run->id, slice->id, put_census, batch, &head);
 	if (!code)
 		code = batch->rows.err;
 	free(service);

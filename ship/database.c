@@ -31,34 +31,49 @@ struct ship_sink {
 static const char has_schema[] =
 	"SELECT 1 FROM pg_tables WHERE schemaname = 'commprof' AND tablename = 'version'";
 
-static int fail_version(struct ship_sink *sink, const char *version, char **err)
-{
-	if (strtol(version, NULL, 10) > SHIP_SCHEMA_VERSION)
-		return ship_fail(
-			err, -EPROTO,
-			"%s has tables of a newer version of commprof (%s, here %d); use that "
-			"version",
-			sink->connection.name, version, SHIP_SCHEMA_VERSION);
-	return ship_fail(err, -EPROTO, "%s has tables of version '%s', which nobody can make",
-			 sink->connection.name, version);
-}
-
-/* Who comes first makes the tables; who comes meanwhile waits for the lock, and finds them. */
-static int make_schema(struct ship_sink *sink, char **err)
+/* *ret: of the tables that are there; 0: there are none. */
+static int ask_version(struct ship_sink *sink, long *ret, char **err)
 {
 	struct ship_connection *connection = &sink->connection;
-	char *there = NULL, *why = NULL;
+	char *there = NULL, *version = NULL;
+	int code = ship_connection_ask(connection, has_schema, NULL, 0, &there, err);
+
+	*ret = 0;
+	if (!code && there)
+		code = ship_connection_ask(connection, "SELECT max(version) FROM commprof.version",
+					   NULL, 0, &version, err);
+	if (!code && there) {
+		*ret = version ? strtol(version, NULL, 10) : 0;
+		if (*ret < 1)
+			code = ship_fail(err, -EPROTO,
+					 "%s has tables of version '%s', which nobody can make",
+					 connection->name, version ? version : "");
+	}
+	free(there);
+	free(version);
+	return code;
+}
+
+/*
+ * Who comes first makes the tables, or brings them up to date; who comes meanwhile waits for the lock, and finds them.  *version: as
+ * of ask_version().
+ */
+static int make_schema(struct ship_sink *sink, long *version, char **err)
+{
+	struct ship_connection *connection = &sink->connection;
+	char *why = NULL;
 	int code;
 
 	code = ship_connection_do(connection, "BEGIN; SELECT pg_advisory_xact_lock(1668246893)",
 				  err);
 	if (!code)
-		code = ship_connection_ask(connection, has_schema, NULL, 0, &there, err);
-	if (!code && !there)
+		code = ask_version(sink, version, err);
+	if (!code && *version < SHIP_SCHEMA_VERSION)
 		code = ship_connection_do(connection, ship_schema_text, err);
 	if (!code)
 		code = ship_connection_do(connection, "COMMIT", err);
-	free(there);
+	if (!code && *version < SHIP_SCHEMA_VERSION)
+		*version = SHIP_SCHEMA_VERSION;
 	if (code != -EACCES)
 		return code;
 	why = *err;
@@ -69,21 +84,42 @@ static int make_schema(struct ship_sink *sink, char **err)
 	return code;
 }
 
+/* Tables of an older version take what they know of, so who may not change them sends all the same. */
+static int update_schema(struct ship_sink *sink, long *version, char **err)
+{
+	static const char may[] = "SELECT pg_has_role(tableowner, 'USAGE') FROM pg_tables"
+				  " WHERE schemaname = 'commprof' AND tablename = 'version'";
+	char *answer = NULL;
+	int code = ship_connection_ask(&sink->connection, may, NULL, 0, &answer, err);
+	bool is_owner = answer && *answer == 't';
+
+	free(answer);
+	if (code)
+		return code;
+	if (is_owner)
+		return make_schema(sink, version, err);
+	fprintf(stderr,
+		"commctl: %s has tables of version %ld, which keep less than is sent; its owner "
+		"brings them up to date: commctl ship --schema | psql DATABASE\n",
+		sink->connection.name, *version);
+	return 0;
+}
+
 static int check_schema(struct ship_sink *sink, char **err)
 {
-	static const char ask[] = "SELECT max(version) FROM commprof.version";
-	char *there = NULL, *version = NULL;
-	int code;
+	long version = 0;
+	int code = ask_version(sink, &version, err);
 
-	code = ship_connection_ask(&sink->connection, has_schema, NULL, 0, &there, err);
-	if (!code && !there)
-		code = make_schema(sink, err);
-	free(there);
-	if (!code)
-		code = ship_connection_ask(&sink->connection, ask, NULL, 0, &version, err);
-	if (!code && (!version || strtol(version, NULL, 10) != SHIP_SCHEMA_VERSION))
-		code = fail_version(sink, version ? version : "", err);
-	free(version);
+	if (!code && !version)
+		code = make_schema(sink, &version, err);
+	else if (!code && version < SHIP_SCHEMA_VERSION)
+		code = update_schema(sink, &version, err);
+	if (!code && version > SHIP_SCHEMA_VERSION)
+		code = ship_fail(
+			err, -EPROTO,
+			"%s has tables of a newer version of commprof (%ld, here %d); use that "
+			"version",
+			sink->connection.name, version, SHIP_SCHEMA_VERSION);
 	return code;
 }
 

@@ -59,7 +59,8 @@ static const struct argp_option argp_options[] = {
 	 "In the database, drop days that ended longer ago: 90d", 0},
 	{"timeout", KEY_TIMEOUT, "TIME", 0,
 	 "How long the database may take for an answer; default 60s", 0},
-	{"schema", KEY_SCHEMA, NULL, 0, "Print the SQL that makes the tables, and end", 0},
+	{"schema", KEY_SCHEMA, NULL, 0,
+	 "Print the SQL that makes the tables, or brings older ones up to date, and end", 0},
 	{0},
 };
 

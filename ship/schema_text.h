@@ -4,7 +4,7 @@
 #define SHIP_SCHEMA_TEXT_H
 
 /* As the last line of schema.sql has it. */
-enum { SHIP_SCHEMA_VERSION = 1 };
+enum { SHIP_SCHEMA_VERSION = 2 };
 
 extern const char ship_schema_text[];
 

@@ -102,6 +102,8 @@ make_store redis late 60 $((now + 40000000))
 sentence "and one far ahead" 1 'it is passed over' ship --store "$dir/late.db"
 
 # The questions of the document, each of which has an answer
+make_store survey survey 120
+ship --store "$dir/survey.db" >"$dir/said"
 grep -c '^```sql' docs/operate/fleet.md >"$dir/said"
 for ((i = 1; i <= $(cat "$dir/said"); i++)); do
   awk -v i="$i" '/^```$/ { on = 0 } on { print } /^```sql$/ { on = ++n == i }' docs/operate/fleet.md >"$dir/query.sql"
@@ -175,13 +177,53 @@ check "is marked, and no other" same "$(sql -c "SELECT count(*) FROM commprof.ru
 
 # Tables of another version, and of others
 sql -c 'UPDATE commprof.version SET version = 99'
-sentence "tables of a newer version" 1 'tables of a newer version of commprof \(99, here 1\); use that version' ship --store "$dir/one.db"
-sql -c 'UPDATE commprof.version SET version = 1'
+sentence "tables of a newer version" 1 'tables of a newer version of commprof \(99, here 2\); use that version' ship --store "$dir/one.db"
+sql -c 'UPDATE commprof.version SET version = 2'
 sql -d postgres -c 'CREATE DATABASE others' -c '\c others' -c 'CREATE SCHEMA commprof' -c 'CREATE TABLE commprof.mine (x int)'
 sentence "a schema of others" 1 'schema "commprof" already exists' ship --store "$dir/one.db" --to "${to%/fleet}/others"
 
 # fresh NAME: an empty database
 fresh() { sql -d postgres -c "CREATE DATABASE $1"; export PGDATABASE=$1; to=postgresql://owner@127.0.0.1:$PGPORT/$1; }
+
+# What a survey says, and tables of version 1: they take what they know of, and their owner brings them up to date.
+survey() { # NAME...: fresh bytes of others, windows, bytes and words of the census
+  local name
+  for name; do sqlite3 -separator ' ' "$dir/$name.db" "SELECT (SELECT sum(watched_bytes) FROM edge JOIN slice ON slice.id = slice
+    WHERE slice.level = 1 AND src_thread <> dst_thread), (SELECT sum(watches) FROM slice WHERE level = 1), sum(census.bytes), sum(words)
+    FROM census JOIN slice ON slice.id = slice WHERE slice.level = 1"; done |
+    awk '{ a += $1; b += $2; c += $3; d += $4 } END { printf "%.0f %.0f %.0f %.0f\n", a, b, c, d }'
+}
+fleet_survey() {
+  sql -F ' ' -c "SELECT (SELECT round(sum(bytes)::numeric) FROM commprof.fresh WHERE across), (SELECT sum(windows) FROM commprof.slice),
+    round(sum(bytes)::numeric), sum(words) FROM commprof.census"
+}
+columns() { sql -c "SELECT string_agg(table_name || '.' || column_name, ' ' ORDER BY table_name, column_name)
+  FROM information_schema.columns WHERE table_schema = 'commprof' AND table_name !~ '_20..'"; }
+fresh surveyed
+check "a survey is sent" ship --store "$dir/survey.db"
+check "as the store has it" same "$(fleet_survey)" "$(survey survey)"
+check "what waits has its words" same "$(sql -c "SELECT sum(words), max(lag_ms) FROM commprof.named_census WHERE outcome = 'waits'" -F ' ')" "4800 0"
+check "what changes has its looks" same "$(sql -c "SELECT outcome, lag_ms, sum(words) FROM commprof.named_census WHERE outcome <> 'waits' GROUP BY 1, 2 ORDER BY 1" -F ' ')" \
+  "changed 30 1440
+unchanged 10000 960"
+new=$(columns)
+fresh older
+sql -f tests/e2e/fleet-1.sql -c 'GRANT USAGE ON SCHEMA commprof TO commprof' -c 'GRANT SELECT ON ALL TABLES IN SCHEMA commprof TO commprof' \
+  -c 'GRANT INSERT ON commprof.host, commprof.service, commprof.role, commprof.function, commprof.object, commprof.run,
+    commprof.slice, commprof.loss, commprof.flow TO commprof' -c 'GRANT EXECUTE ON FUNCTION commprof.add_day TO commprof' \
+  -c 'GRANT UPDATE ON commprof.run TO commprof'
+host=postgresql://commprof@127.0.0.1:$PGPORT/older
+sentence "tables of version 1" 0 'has tables of version 1, which keep less than is sent; its owner brings them up to date' \
+  ship --store "$dir/one.db" --to "$host"
+check "take what they know of" same "$(fleet)" "$(store one)"
+check "their owner brings them up to date" sql -f <("$commctl" ship --schema)
+check "to what new ones are" same "$(columns)" "$new"
+check "which takes nothing away" same "$(fleet)" "$(store one)"
+check "hosts have their rights" ship --store "$dir/survey.db" --to "$host"
+check "and their survey is there" same "$(fleet_survey)" "$(survey survey)"
+fresh own
+sql -f tests/e2e/fleet-1.sql
+check "who sends as the owner does that by itself" same "$(ship --store "$dir/survey.db" 2>&1 | grep -c version) $(fleet_survey)" "0 $(survey survey)"
 
 # Two at once, of two stores and of the same, into a database without tables, whatever it takes for the default
 fresh crowd

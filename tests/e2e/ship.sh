@@ -32,13 +32,13 @@ for line in open(sys.argv[1], "rb").read().decode("utf-8").split("\n")[:-1]:
     assert not re.search(r"[\x00-\x1f\x7f-\x9f]", line.replace("\t", "")), row
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}", row[1]) and re.fullmatch(r"[0-9a-f-]{36}", row[2]), row
     assert not re.search(r"(?<!\\)(\\\\)*\\(?!\\)", line), row
-assert kinds == {"slice", "loss", "flow"}, kinds
+assert kinds == {"slice", "loss", "flow"} | ({"fresh", "census"} if sys.argv[3] == "survey" else set()), kinds
 END
 columns=$(grep -cE '^\| [0-9]+ \|' docs/formats/batch.md)
-for kind in redis hostile; do
+for kind in redis hostile survey; do
   [ $kind = redis ] || make_store $kind $kind 60
   mkdir "$dir/$kind" && ship --store "$dir/$kind.db" --to "file:$dir/$kind" >"$dir/said"
-  check "$kind: rows are as docs/formats/batch.md has them" python3 "$dir/columns.py" "$(find "$dir/$kind" -name '*.tsv' | sort | head -n 1)" "$columns"
+  check "$kind: rows are as docs/formats/batch.md has them" python3 "$dir/columns.py" "$(find "$dir/$kind" -name '*.tsv' | sort | head -n 1)" "$columns" $kind
 done
 
 # What carries files away takes them; then only a run whose mark is gone comes again, and its files are the same.

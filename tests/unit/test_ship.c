@@ -314,6 +314,71 @@ static void test_sums(void **state)
 	ship_batch_deinit(&batch);
 }
 
+/* What windows and the census say: others apart from oneself, nobody's own stack, and what no window knows. */
+static void test_survey(void **state)
+{
+	struct comm_store_config c = config();
+	struct comm_store *store = open_store(&c);
+	struct ship_batch batch = {0};
+	uint32_t stack;
+	int rows;
+
+	(void)state;
+	stack = made_object(names, COMM_OBJECT_STACK, "stack of worker/12", "", 8192);
+	names->object[stack].thread_tid = names->thread[2].tid;
+	const struct comm_edge edge[] = {
+		{.src_thread = 1,
+		 .dst_thread = 2,
+		 .src_site = 2,
+		 .dst_site = 3,
+		 .object = 1,
+		 .watched_bytes = 10,
+		 .watched_variance = 25},
+		{.src_thread = 2,
+		 .dst_thread = 2,
+		 .src_site = 2,
+		 .dst_site = 3,
+		 .object = 1,
+		 .watched_bytes = 20},
+		{.src_thread = 2,
+		 .dst_thread = 2,
+		 .src_site = 2,
+		 .dst_site = 3,
+		 .object = stack,
+		 .watched_bytes = 40},
+	};
+
+	begin(store);
+	assert_int_equal(write_at(store, 0, edge, 3), 0);
+	assert_int_equal(comm_store_end_run(store, START + SECOND, "duration"), 0);
+	comm_store_close(store);
+	/* Of classes that no store of ours has, too. */
+	sql("INSERT INTO census SELECT 1, (SELECT min(id) FROM slice), 2, (SELECT max(id) FROM "
+	    "context), 1, value,"
+	    " 3, 30, 300 FROM json_each('[0, 1, 9, 10, 11, 19, 20, 4294967296]')");
+	assert_int_equal(next(0, COMM_RUN_FINISHED, &batch), 0);
+	assert_int_equal(batch.flows, 0);
+	assert_true(sum_of(&batch, "fresh", BYTES, &rows) == 10 + 20 + 7);
+	assert_int_equal(rows, 3);
+	assert_true(sum_of(&batch, "fresh", VARIANCE, &rows) == 25);
+	/* 10^2 / 25, one, and both of the slice. */
+	assert_true(sum_of(&batch, "fresh", SAMPLES, &rows) == 4 + 1 + 2);
+	assert_non_null(strstr(batch.rows.bytes, "\tacross\t"));
+	assert_non_null(strstr(batch.rows.bytes, "\town\t"));
+	assert_non_null(strstr(batch.rows.bytes, "\t7\t0\t0\t0\t2\tunknown\t"));
+	assert_true(sum_of(&batch, "census", BYTES, &rows) == 8 * 30);
+	assert_int_equal(rows, 8);
+	assert_true(sum_of(&batch, "census", VARIANCE, &rows) == 8 * 300);
+	assert_true(sum_of(&batch, "census", SAMPLES, &rows) == 8 * 3);
+	assert_non_null(strstr(batch.rows.bytes, "\twaits\t"));
+	assert_non_null(strstr(batch.rows.bytes, "\tchanged 1\t"));
+	assert_non_null(strstr(batch.rows.bytes, "\tchanged 10000\t"));
+	assert_non_null(strstr(batch.rows.bytes, "\tunchanged 1\t"));
+	assert_non_null(strstr(batch.rows.bytes, "\tunchanged 10000\t"));
+	assert_non_null(strstr(batch.rows.bytes, "\tunchanged 0\t"));
+	ship_batch_deinit(&batch);
+}
+
 static void test_hostile(void **state)
 {
 	struct ship_batch batch = {0};
@@ -348,6 +413,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_begun_minute, setup, end),
 		cmocka_unit_test_setup_teardown(test_missing, setup, end),
 		cmocka_unit_test_setup_teardown(test_sums, setup, end),
+		cmocka_unit_test_setup_teardown(test_survey, setup, end),
 		cmocka_unit_test_setup_teardown(test_hostile, setup, end),
 	};
 
