@@ -446,6 +446,23 @@ static void print_advice(const struct ctl_term *term, const struct comm_report *
 		ctl_wrap_styled(term, CTL_WARN, 0, 0, advice);
 }
 
+/* Code that reads what the same code wrote, maybe in another thread, is in no row: where that is most, silence would mislead. */
+static void print_left_out(const struct ctl_term *term, const struct comm_query *query,
+			   const struct comm_report *report)
+{
+	char share[CTL_NUMBER], line[TEXT_LINE];
+	bool is_shown = query->self || query->across || !report->by->within || report->by->across;
+
+	if (is_shown || report->self_bytes <= report->total_bytes)
+		return;
+	ctl_percent(share, report->self_bytes / (report->self_bytes + report->total_bytes));
+	snprintf(line, sizeof(line),
+		 "%s goes from a %s to itself and is left out: --self lists it, --across what of "
+		 "it crosses threads.",
+		 share, report->by->noun);
+	ctl_wrap(term, 0, 0, line);
+}
+
 /* Too little runs for any sampling to meet it. */
 static bool is_idle(const struct comm_report *report)
 {
@@ -679,6 +696,7 @@ static void print_text(const struct comm_query *query, const struct comm_report 
 		if (!report->exact)
 			print_advice(&term, report);
 	}
+	print_left_out(&term, query, report);
 	print_nameless(&term, report);
 	print_bare(&term, report);
 	print_mode32(&term, report);

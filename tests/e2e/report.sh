@@ -276,6 +276,17 @@ expect 0 "$ctl" report --all --store redis.db --thread bio_lazy_free
 says stdout 'peak [0-9.]* .iB/s between all threads$'
 expect 0 "$ctl" report --all --store redis.db --by-object --across
 says stdout '^Communication between threads, by object:'
+# What code reads of the same code, most here, is left out, and said to be
+cp redis.db itself.db
+sqlite3 itself.db "UPDATE OR REPLACE edge SET dst_context = src_context"
+expect 0 "$ctl" report --store itself.db --by-function
+says stdout ' goes from a function to itself and is left out: --self lists it,'
+for option in --self --across --by-thread; do
+	expect 0 "$ctl" report --store itself.db --by-function $option
+	grep -q 'is left out' stdout && fail "$option: nothing of code is left out"
+done
+expect 0 "$ctl" report --store redis.db --by-function
+grep -q 'is left out' stdout && fail "what is little needs no word"
 # Losses are of many units: no sum of them
 expect 0 "$ctl" top -b -n 1 --store redis.db
 says stdout ', losses of 3 kinds, '
