@@ -6,6 +6,7 @@
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "commprof.h"
@@ -96,8 +97,12 @@ static const struct comm_seccomp_rule rules[] = {
 	BPF_COMMAND(LINK_CREATE),
 	BPF_COMMAND(ITER_CREATE),
 	BPF_COMMAND(LINK_DETACH),
-	/* The host of the children that read files: */
+	/*
+	 * The host of the children that read files and memory.  Such a pair of sockets has names of no others: those of
+	 * SOCK_DGRAM may send to whoever has one, and another family's load modules.
+	 */
 	COMM_SECCOMP_CALL(memfd_create),
+	COMM_SECCOMP_BOTH(socketpair, AF_UNIX, 1, SOCK_SEQPACKET | SOCK_CLOEXEC),
 	COMM_SECCOMP_CALL(sendmsg),
 	COMM_SECCOMP_CALL(sendto),
 	COMM_SECCOMP_CALL(recvmsg),

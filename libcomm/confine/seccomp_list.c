@@ -25,11 +25,13 @@ static int add_all(scmp_filter_ctx filter, const struct comm_seccomp_list *list)
 
 	for (size_t i = 0; i < list->n && !err; i++) {
 		const struct comm_seccomp_rule *rule = &list->rules[i];
-		const struct scmp_arg_cmp only = {rule->arg, SCMP_CMP_MASKED_EQ, rule->mask,
-						  rule->is_of_own_pid ? (uint32_t)getpid()
-								      : rule->value};
+		const struct scmp_arg_cmp only[] = {
+			{rule->arg, SCMP_CMP_MASKED_EQ, rule->mask,
+			 rule->is_of_own_pid ? (uint32_t)getpid() : rule->value},
+			{0, SCMP_CMP_MASKED_EQ, UINT32_MAX, rule->first}};
 
-		err = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, rule->nr, !!rule->mask, &only);
+		err = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, rule->nr,
+					     !!rule->mask + rule->has_first, only);
 	}
 	for (size_t i = 0; i < ALSO && list->also[i] && !err; i++)
 		err = add_all(filter, list->also[i]);

@@ -19,12 +19,15 @@ struct comm_seccomp_rule {
 	uint16_t nr;
 	uint8_t arg;	      /* its number; only its lower half is looked at */
 	bool is_of_own_pid;   /* of the process that installs the filter, in the place of value */
+	bool has_first;	      /* besides, the lower half of argument 0 is as in first */
 	uint32_t mask, value; /* mask 0: whatever the arguments */
+	uint32_t first;
 };
 
 /* clang-format off */
 #define COMM_SECCOMP_CALL(name) {.nr = SYS_##name}
 #define COMM_SECCOMP_IS(name, n, number) {.nr = SYS_##name, .arg = n, .mask = UINT32_MAX, .value = number}
+#define COMM_SECCOMP_BOTH(name, number0, n, number) {.nr = SYS_##name, .arg = n, .mask = UINT32_MAX, .value = number, .has_first = true, .first = number0}
 #define COMM_SECCOMP_NONE_OF(name, n, bits) {.nr = SYS_##name, .arg = n, .mask = bits}
 #define COMM_SECCOMP_OWN_PID(name, n) {.nr = SYS_##name, .arg = n, .mask = UINT32_MAX, .is_of_own_pid = true}
 /* clang-format on */

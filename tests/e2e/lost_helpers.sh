@@ -8,18 +8,22 @@ undo() { [ -z "${helper:-}" ] || kill -9 "$helper" 2>/dev/null; }
 sh -c 'while :; do :; done' &
 target=$!
 pids+=($target)
-# run SIGNAL HELPER REGEX: the exit status is 1, with one sentence that matches.
-run() {
-  local store=$dir/a.db code i
-  rm -f "$dir"/a.db*
-  "$commd" -q --overhead 5 --pid $target --store "$store" >"$dir/log" 2>&1 &
+store=$dir/a.db
+start() { # PID: a run of it, which has given its rights up by then, so that it may end no helper by itself
+  local i
+  rm -f "$store"*
+  "$commd" -q --overhead 5 --slice 50ms --pid "$1" --store "$store" >"$dir/log" 2>&1 &
   daemon=$!
   pids+=($daemon)
-  # It has given its rights up by then, so that it may end no helper by itself.
   for i in $(seq 600); do
     grep -q '^NoNewPrivs:.*1' /proc/$daemon/status 2>/dev/null && grep -q '^CapEff:.*0000000000000000' /proc/$daemon/status && break
     sleep 0.1
   done
+}
+# run SIGNAL HELPER REGEX: the exit status is 1, with one sentence that matches.
+run() {
+  local code i
+  start $target
   sleep 1
   helper=$(pgrep -x -P $daemon "$2")
   for i in $daemon $helper $(pgrep -P "$helper"); do grep "^CapBnd" "/proc/$i/status" 2>/dev/null; done >"$dir/bound"
@@ -38,5 +42,29 @@ run() {
 for signal in KILL STOP; do run $signal commd-remover 'commd-remover was killed or stopped'; done
 run KILL commd-files 'commd-files was killed: from then on'
 run STOP commd-files 'commd-files was stopped, and stays as process [0-9]+: end it'
+
+# Another takes the place of commd-memory.  Of what the target does then nothing was read before.
+replaced() { # SIGNAL
+  local code i
+  mkfifo "$dir/go"
+  sh -c 'read -r line <"$1"; while :; do :; done' - "$dir/go" &
+  later=$!
+  pids+=($later)
+  start $later
+  helper=$(pgrep -x -P "$(pgrep -x -P $daemon commd-files)" commd-memory)
+  kill "-$1" "$helper"
+  echo >"$dir/go"
+  for i in $(seq 1200); do
+    [ "$(sqlite3 -readonly "$store" 'SELECT total(accesses) > 0 FROM slice' 2>/dev/null)" = 1 ] && break
+    sleep 0.1
+  done
+  kill -INT $daemon
+  wait $daemon
+  code=$?
+  check "$1 of commd-memory: what the target does is seen all the same" sh -c 'cat "$1"; [ "$2" = 0 ]' - "$dir/log" $code
+  kill -9 $later
+  rm "$dir/go"
+}
+for signal in KILL STOP; do replaced $signal; done
 echo "1..$n"
 exit $status

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -92,7 +93,7 @@ static int try_unknown(void)
 
 static int try_known(void)
 {
-	int fd = open("/dev/null", O_RDWR), wrong = fd < 0, on = 1;
+	int fd = open("/dev/null", O_RDWR), wrong = fd < 0, on = 1, pair[2];
 	pid_t pid = getppid();
 	char byte = 0;
 
@@ -118,13 +119,17 @@ static int try_known(void)
 	wrong += refused("a BPF map", syscall(SYS_bpf, BPF_MAP_CREATE, NULL, 0));
 	wrong += refused("a signal to another", syscall(SYS_tgkill, getppid(), getppid(), 0));
 	wrong += refused("another's limits", syscall(SYS_prlimit64, getppid(), 0, NULL, NULL));
+	wrong += refused("sockets that send to anybody",
+			 socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair));
+	wrong += refused("sockets of a family that is a module",
+			 socketpair(AF_TIPC, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair));
 	return wrong;
 }
 
 /* Of each rule with a condition the side that passes. */
 static int try_needed(void)
 {
-	int fd = open("/dev/null", O_RDWR | O_CREAT, 0640), wrong = fd < 0;
+	int fd = open("/dev/null", O_RDWR | O_CREAT, 0640), wrong = fd < 0, pair[2];
 	void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	wrong += let_pass("memory", p == MAP_FAILED ? -1 : 0);
@@ -141,6 +146,8 @@ static int try_needed(void)
 	wrong += let_pass("a program's run", syscall(SYS_bpf, BPF_PROG_TEST_RUN, NULL, 0));
 	wrong += let_pass("own limits", syscall(SYS_prlimit64, 0, 7, NULL, NULL));
 	wrong += let_pass("a signal to itself", syscall(SYS_tgkill, getpid(), getpid(), 0));
+	wrong += let_pass("sockets to a new reader of memory",
+			  socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair));
 	return wrong;
 }
 
