@@ -22,7 +22,7 @@ enum {
 	VAIN_MS = 3000,
 	VAIN_PART = 50,
 	SHORT_MS = 20,
-	AGAIN_MS = 10 * 1000, /* until another process is asked for where none could be made */
+	AGAIN_MS = 1000, /* from one process that is asked for to the next, if it does not hang */
 	HANGS = 64,
 	HANG_MS = 30 * 1000,
 	SEVERAL = 0, /* processes are asked about at once */
@@ -187,12 +187,18 @@ static void keep_off(struct comm_peek *peek, uint32_t tgid, uint64_t until_ns)
 	peek->hangs[at].until_ns = until_ns;
 }
 
-/* Which of several it hangs on is found by asking about each.  waited_ns: for nothing. */
+/*
+ * Which of several it hangs on is found by asking about each.  Whoever was asked about has not stopped it.
+ * waited_ns: for nothing.
+ */
 static void note_hang(struct comm_peek *peek, uint32_t tgid, uint64_t waited_ns)
 {
 	uint64_t until_ns = comm_clock_now_ns() + HANG_MS * 1000000ull;
+	char state = doing_of(peek).state;
 
-	if (tgid == SEVERAL)
+	if (state == 'T' || state == 't')
+		;
+	else if (tgid == SEVERAL)
 		peek->apart_ns = until_ns;
 	else
 		keep_off(peek, tgid, until_ns);

@@ -12,7 +12,9 @@ static const struct {
 	[COMM_LOSS_THROTTLE] = {"throttled", "times the kernel throttled the sampling event"},
 	[COMM_LOSS_LATE] = {"late", "events that came after the merge had passed their time, "
 				    "or found no memory"},
-	[COMM_LOSS_NO_TEXT] = {"no_text", "samples whose code could not be read"},
+	[COMM_LOSS_NO_TEXT] = {"no_text",
+			       "samples whose code could not be read: it was gone, or the "
+			       "process that reads memory was killed, stopped or too late"},
 	[COMM_LOSS_UNDECODED] = {"undecoded", "samples at bytes that are no known instruction"},
 	[COMM_LOSS_MODE32] = {"mode32", "samples in 32-bit code, which is not decoded"},
 	[COMM_LOSS_JIT] = {"jit_changed",
