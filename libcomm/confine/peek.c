@@ -63,7 +63,7 @@ static int make_child(struct comm_peek *peek)
 	int ends[2], err;
 
 	if (now_ns < peek->again_ns)
-		return -EIO;
+		return -ECHILD;
 	peek->again_ns = now_ns + AGAIN_MS * 1000000ull;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return -errno;
@@ -278,13 +278,13 @@ static int ask_all(struct comm_peek *peek, struct comm_peek_request *request, si
 	if (peek->socket < 0) {
 		err = make_child(peek);
 		if (err)
-			return -EIO;
+			return -ECHILD;
 	}
 	request->serial = ++peek->serial;
 	if (send(peek->socket, request, bytes, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)bytes)
 		return 0;
 	give_up(peek);
-	return -EIO;
+	return -ECHILD;
 }
 
 static int ask(struct comm_peek *peek, struct comm_peek_request *request)
@@ -353,7 +353,7 @@ static ssize_t take(struct comm_peek *peek, const struct comm_peek_request *requ
 	if (n < (ssize_t)sizeof(*head) || head->serial != request->serial ||
 	    (head->n > 0 && n - (ssize_t)sizeof(*head) != head->n)) {
 		give_up(peek);
-		return -EIO;
+		return -ECHILD;
 	}
 	peek->cpu_ns += head->cpu_ns;
 	return (ssize_t)head->n;
@@ -378,7 +378,7 @@ static ssize_t read_piece(struct comm_peek *peek, struct comm_peek_request *requ
 		n = take(peek, request);
 	if (n > (ssize_t)request->bytes) {
 		give_up(peek);
-		return -EIO;
+		return -ECHILD;
 	}
 	if (n > 0)
 		memcpy(buf, peek->message.bytes, (size_t)n);
@@ -396,7 +396,7 @@ static int read_number(struct comm_peek *peek, struct comm_peek_request *request
 		return (int)n;
 	if (n != sizeof(number)) {
 		give_up(peek);
-		return -EIO;
+		return -ECHILD;
 	}
 	*ret = number;
 	return 0;
@@ -415,7 +415,7 @@ static int read_words(struct comm_peek *peek, struct comm_peek_words_request *re
 		return (int)got;
 	if (got != (ssize_t)(n * sizeof(*ret))) {
 		give_up(peek);
-		return -EIO;
+		return -ECHILD;
 	}
 	memcpy(ret, peek->message.bytes, n * sizeof(*ret));
 	return 0;
@@ -445,23 +445,24 @@ int comm_peek_words(struct comm_peek *peek, const struct comm_peek_place *place,
 		    struct comm_peek_word *ret)
 {
 	struct comm_peek_words_request request;
+	bool is_answered = !n;
 	int err = 0;
 
 	memset(ret, 0, n * sizeof(*ret));
 	/* Whom it turns out to hang on is asked about apart. */
 	if (!is_free(peek))
 		return -EAGAIN;
-	while (n && !err) {
+	/* Of who hangs nothing is known; others are asked about all the same. */
+	while (n && (!err || err == -ETIME)) {
 		size_t some = fill(peek, place, n, &request);
 
-		/* Of who hangs, or has ended, nothing is known; others are asked about all the same. */
 		err = read_words(peek, &request, ret);
-		err = err == -ETIME ? 0 : err;
+		is_answered |= !err;
 		place += some;
 		ret += some;
 		n -= some;
 	}
-	return err == -EPERM || err == -EACCES || err == -EAGAIN ? err : 0;
+	return is_answered && (err == -ETIME || err == -ECHILD) ? 0 : err;
 }
 
 int comm_peek_robust_list(struct comm_peek *peek, uint32_t tgid, uint32_t tid, uint64_t *ret)
@@ -490,7 +491,7 @@ int comm_peek_program(struct comm_peek *peek, uint32_t tgid, struct comm_program
 	if (n != sizeof(*ret) || !memchr(ret->file, 0, sizeof(ret->file)) ||
 	    !memchr(ret->name, 0, sizeof(ret->name))) {
 		give_up(peek);
-		return -EIO;
+		return -ECHILD;
 	}
 	return 0;
 }

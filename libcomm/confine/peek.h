@@ -24,7 +24,7 @@ void comm_peek_destroy(struct comm_peek *peek);
 
 /*
  * The piece of /proc/PID/maps from from_bytes on, where the piece before ended: whole lines, *ret, valid until the next
- * call of any of these.  Returns its length; -ESRCH; -ETIME: it took too long; -EIO: there is nobody
+ * call of any of these.  Returns its length; -ESRCH; -ETIME: it took too long; -ECHILD: there is nobody
  * to read, for now; -ESTALE: it must be begun again, from 0.
  */
 ssize_t comm_peek_maps(struct comm_peek *peek, uint32_t tgid, uint64_t from_bytes,
@@ -39,7 +39,8 @@ ssize_t comm_peek_memory(struct comm_peek *peek, uint32_t tgid, uint64_t addr, v
 			 size_t bytes);
 /*
  * Words of eight bytes, n of them, those of a process together: of those that could not be read is_known is 0.  0, or
- * -EPERM or -EACCES: none may be read; or -EAGAIN, of who is in a hurry: no answer has come yet.
+ * -EPERM or -EACCES: none may be read; or -EAGAIN, of who is in a hurry: no answer has come yet; or -ETIME or -ECHILD:
+ * none of them was asked for with success, so that nothing is known of what is there.
  */
 int comm_peek_words(struct comm_peek *peek, const struct comm_peek_place *place, size_t n,
 		    struct comm_peek_word *ret);

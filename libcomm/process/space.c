@@ -119,7 +119,8 @@ static bool reread(struct comm_space *space, uint64_t now_ns)
 		return false;
 	}
 	space->asked = true;
-	space->changed = (space->reads && space->again) || err == -EAGAIN || err == -ETIME;
+	space->changed =
+		(space->reads && space->again) || err == -EAGAIN || err == -ETIME || err == -ECHILD;
 	space->reads = false;
 	space->asked_ns = now_ns;
 	/*

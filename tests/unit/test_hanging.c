@@ -297,7 +297,8 @@ static void words_of_one_that_hangs(void **state)
 	assert_int_equal(comm_peek_words(peek, place, 4, word), 0);
 	assert_true(word[0].is_known && !word[1].is_known && word[2].is_known && !word[3].is_known);
 	assert_memory_equal(&word[2].value, &token, 8);
-	assert_int_equal(comm_peek_words(peek, bad, 4, word), 0);
+	/* Of words that nobody was asked for it is not said that they cannot be read. */
+	assert_int_equal(comm_peek_words(peek, bad, 4, word), -ETIME);
 	assert_false(word[0].is_known || word[2].is_known);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(comm_peek_words(peek, bad, 4, word), 0);
@@ -493,6 +494,31 @@ static void a_reader_that_stays_stopped(void **state)
 	waitpid(child, NULL, 0);
 }
 
+/* Words that nobody reads, since the reader was killed, are not known; soon there is another one. */
+static void a_reader_that_is_killed(void **state)
+{
+	const struct comm_peek_place place = {(uintptr_t)&token, (uint32_t)getpid()};
+	struct comm_peek_word word;
+	struct comm_peek *peek;
+	pid_t reader;
+
+	(void)state;
+	assert_int_equal(comm_peek_create(parser, &peek), 0);
+	assert_int_equal(comm_peek_words(peek, &place, 1, &word), 0);
+	reader = find_reader();
+	kill(reader, SIGKILL);
+	while (!kill(reader, 0))
+		usleep(1000);
+	assert_int_equal(comm_peek_words(peek, &place, 1, &word), -ECHILD);
+	assert_false(word.is_known);
+	await_reader(peek);
+	assert_int_equal(comm_peek_words(peek, &place, 1, &word), 0);
+	assert_true(word.is_known);
+	comm_parser_destroy(parser);
+	parser = NULL;
+	comm_peek_destroy(peek);
+}
+
 static int told[2], asked[2];
 
 static void *outlive(void *first)
@@ -567,6 +593,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(mappings_in_pieces, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_reader_that_is_stopped, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_reader_that_stays_stopped, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_reader_that_is_killed, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_first_thread_that_ended, setup, teardown),
 	};
 
