@@ -207,6 +207,21 @@ bool comm_remover_is_gone(void)
 	return is_gone;
 }
 
+void comm_remover_left(const char *store_path, char *ret, size_t bytes)
+{
+	char path[PATH_MAX];
+	size_t used = 0;
+
+	*ret = '\0';
+	for (size_t i = 0; i < SUFFIXES; i++) {
+		snprintf(path, sizeof(path), "%s%s", store_path, suffixes[i]);
+		if (access(path, F_OK) || used >= bytes)
+			continue;
+		used += (size_t)snprintf(ret + used, bytes - used, "%s%s%s", used ? ", " : "", base,
+					 suffixes[i]);
+	}
+}
+
 void comm_remover_leave(void)
 {
 	if (socket_fd >= 0)

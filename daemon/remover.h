@@ -11,6 +11,7 @@
 #define COMMD_REMOVER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* While the process is small, since it is forked, as the user who will own the store.  0 or -errno. */
 int comm_remover_start(const char *store_path);
@@ -18,6 +19,8 @@ int comm_remover_start(const char *store_path);
 void comm_remover_take_over(void);
 /* Whether it was killed or stopped, so that something that was to go is still there. */
 bool comm_remover_is_gone(void);
+/* The names of what stands beside the store now, in words; "": nothing. */
+void comm_remover_left(const char *store_path, char *ret, size_t bytes);
 /* It ends; nothing is removed any more.  Where this process may stay for long, as its store does not answer. */
 void comm_remover_leave(void);
 

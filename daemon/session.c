@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -556,6 +557,8 @@ int comm_session_command(const struct comm_session *session, int ended, int stat
 
 int comm_session_deinit(struct comm_session *session, int status)
 {
+	char left[4 * NAME_MAX];
+
 	/* Of a run that has failed its thread may still be there. */
 	if (session->queue && !session->is_stuck)
 		session->is_stuck =
@@ -572,11 +575,11 @@ int comm_session_deinit(struct comm_session *session, int status)
 	comm_access_log_destroy(session->accesses);
 	comm_store_close(session->store);
 	if (comm_remover_is_gone()) {
+		comm_remover_left(session->options->store, left, sizeof(left));
 		fprintf(stderr,
-			"commd: commd-remover was killed or stopped: what stands beside %s, such "
-			"as "
-			"its ballast, stays until the next run in it\n",
-			session->options->store);
+			"commd: commd-remover was killed or stopped: beside the store %s stay "
+			"until the next run in it: %s\n",
+			session->options->store, *left ? left : "nothing");
 		status = 1;
 	}
 	memset(session, 0, sizeof(*session));

@@ -39,7 +39,14 @@ run() {
   check "$1 of $2: exit status 1, and a sentence" sh -c 'cat "$1"; [ "$2" = 1 ] && grep -qE "$3" "$1"' - "$dir/log" $code "$3"
   check "$1 of $2: the run is stored to its end" [ "$(sqlite3 -readonly "$store" 'SELECT how FROM run')" = interrupted ]
 }
-for signal in KILL STOP; do run $signal commd-remover 'commd-remover was killed or stopped'; done
+beside() { (cd "$dir" && echo a.db-*); }
+for signal in KILL STOP; do
+  run $signal commd-remover 'commd-remover was killed or stopped: beside the store .*/a.db stay until the next run in it: a.db-wal, a.db-shm, a.db-ballast$'
+  check "$signal of commd-remover: and those it names are there ($(beside))" [ "$(beside)" = "a.db-ballast a.db-shm a.db-wal" ]
+  "$commd" -q --overhead 5 --duration 1s --pid $target --store "$store" >"$dir/log" 2>&1
+  code=$?
+  check "$signal of commd-remover: the next run removes them ($code, $(beside))" [ "$code $(beside)" = "0 a.db-*" ]
+done
 run KILL commd-files 'commd-files was killed: from then on'
 run STOP commd-files 'commd-files was stopped, and stays as process [0-9]+: end it'
 
