@@ -14,6 +14,7 @@
 #include "ids.h"
 #include "options.h"
 #include "overhead.h"
+#include "preflight.h"
 #include "source.h"
 #include "store.h"
 #include <comm/comm.h>
@@ -385,8 +386,6 @@ static void check_options(struct argp_state *state, const struct comm_options *o
  */
 static const char *want_store(const struct argp_state *state, const char *name)
 {
-	struct stat st;
-
 	if (!*name)
 		wrong(state, "--store wants the name of a file");
 	else if (*name == ':' || !strncmp(name, "file:", strlen("file:")))
@@ -394,10 +393,22 @@ static const char *want_store(const struct argp_state *state, const char *name)
 		      "--store wants the name of a file, not '%s', which SQLite takes for "
 		      "another thing; of a file that is called so: ./%s",
 		      name, name);
-	else if (!lstat(name, &st) && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+	return name;
+}
+
+/* Last, as its file system may not answer. */
+static void check_store(const struct argp_state *state, const char *name)
+{
+	struct stat st;
+
+	if (!comm_preflight_store(name))
+		argp_failure(state, 1, 0,
+			     "the file system of the store %s does not answer: is its server "
+			     "there? Nothing was begun",
+			     name);
+	if (!lstat(name, &st) && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
 		wrong(state, "--store wants the name of a file, and '%s' is %s", name,
 		      S_ISDIR(st.st_mode) ? "a directory" : "none");
-	return name;
 }
 
 /* The words of the file are parsed next, before what stands behind its name. */
@@ -583,8 +594,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		config_first = 0; /* what is wrong then is of no line */
 		if (opt->reload)
 			check_reload(state, opt);
-		else if (!opt->doctor)
+		else if (!opt->doctor) {
 			check_options(state, opt);
+			check_store(state, opt->store);
+		}
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A store on a file system whose server does not answer: sampling goes on, what waits is stored when it answers again, and
-# where it does not commd says so, and ends as far as the kernel lets it: nothing but the thread that waits is left.
+# where it does not commd says so, and ends as far as the kernel lets it: nothing but the thread that waits is left.  Where
+# it does not answer at the start no run begins.
 . "$(dirname "$0")/../tap.bash"
 [ "$(id -u)" = 0 ] || skip_all "needs root to mount"
 [ -c /dev/fuse ] || skip_all "no /dev/fuse"
@@ -75,5 +76,18 @@ told() { # NAME STORE OPTION...
 export ASAN_OPTIONS=detect_leaks=0
 told "the store" b
 told "all files" c --record "$disk/c.rec" --accesses "$disk/c.csv"
+
+# The server takes the question on, so that who asks waits for its answer until it comes, even when killed.
+touch "$silent"
+"$commd" --pid $target --store "$disk/e.db" --duration 1s >"$dir/log" 2>&1 &
+daemon=$!
+pids+=($daemon)
+for i in $(seq 1200); do kill -0 $daemon 2>/dev/null || break; sleep 0.1; done
+check "no run begins where the disk does not answer" sh -c 'cat "$1"; [ "$(wc -l <"$1")" = 1 ] && grep -q "commd: the file system of the store $2 does not answer: is its server there? Nothing was begun$" "$1"' - "$dir/log" "$disk/e.db"
+rm "$silent"
+wait $daemon
+check "and that is exit status 1" [ $? = 1 ]
+"$commd" -q --pid $target --store "$disk/e.db" --duration 2s --overhead 5 >"$dir/log" 2>&1
+result $? "one begins when it answers again"
 echo "1..$n"
 exit $status
