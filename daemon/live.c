@@ -525,9 +525,36 @@ static const char *run_until_over(struct live *live)
 	}
 }
 
+/* This process may end no helper, and one that somebody has stopped does not end by itself.  False: there is none. */
+static bool say_stopped(pid_t command)
+{
+	char path[64], name[32];
+	bool is_any = false;
+	int status;
+	FILE *file;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WUNTRACED | WNOHANG)) > 0) {
+		if (!WIFSTOPPED(status) || pid == command)
+			continue;
+		is_any = true;
+		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+		file = fopen(path, "re");
+		if (!file || fscanf(file, "%31s", name) != 1)
+			snprintf(name, sizeof(name), "a helper");
+		if (file)
+			fclose(file);
+		fprintf(stderr,
+			"commd: %s was stopped, and stays as process %d: end it (kill -KILL %d)\n",
+			name, pid, pid);
+	}
+	return is_any;
+}
+
 /* Returns the exit status. */
 static int deinit(struct live *live, int status)
 {
+	pid_t command = (pid_t)live->target.command_pid;
 	struct comm_parser_end files;
 
 	comm_control_close(live->control);
@@ -550,6 +577,8 @@ static int deinit(struct live *live, int status)
 	if (files.was_killed)
 		fprintf(stderr, "commd: commd-files was killed: from then on no file and no memory "
 				"of the target was read\n");
+	if (say_stopped(command))
+		return 1;
 	return files.left || files.was_killed ? 1 : status;
 }
 

@@ -25,7 +25,7 @@ run() {
   local code i
   start $target
   sleep 1
-  helper=$(pgrep -x -P $daemon "$2")
+  helper=$(pgrep -x -P $daemon "$2" | head -n 1)
   for i in $daemon $helper $(pgrep -P "$helper"); do grep "^CapBnd" "/proc/$i/status" 2>/dev/null; done >"$dir/bound"
   check "$2: all have an empty bounding set" sh -c '[ "$(grep -vc 0000000000000000 "$1")" = 0 ] && [ -s "$1" ]' - "$dir/bound"
   kill "-$1" "$helper"
@@ -48,7 +48,15 @@ for signal in KILL STOP; do
   check "$signal of commd-remover: the next run removes them ($code, $(beside))" [ "$code $(beside)" = "0 a.db-*" ]
 done
 run KILL commd-files 'commd-files was killed: from then on'
-run STOP commd-files 'commd-files was stopped, and stays as process [0-9]+: end it'
+for helper in commd-files commd-remover; do run STOP $helper "$helper was stopped, and stays as process [0-9]+: end it"; done
+start $target
+if pgrep -x -P $daemon commd-cpus >"$dir/log"; then cpus=1; else cpus=0; fi
+kill -9 $daemon
+if [ $cpus = 1 ]; then
+  run STOP commd-cpus 'commd-cpus was stopped, and stays as process [0-9]+: end it'
+else
+  skip "STOP of commd-cpus: it is named" "there is none here"
+fi
 
 # Another takes the place of commd-memory.  Of what the target does then nothing was read before.
 replaced() { # SIGNAL
