@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "chosen_functions.h"
 
-#include <fnmatch.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bare_name.h"
-
-enum { NAME_BYTES = 1024 };
+#include "function_pattern.h"
 
 enum chosen_known {
 	NOT_KNOWN,
@@ -21,18 +17,6 @@ void comm_chosen_functions_deinit(struct comm_chosen_functions *chosen)
 	free(chosen->known);
 	chosen->known = NULL;
 	chosen->n_known = 0;
-}
-
-/* Nobody types the parameters of C++, nor what a compiler adds (".constprop.0"). */
-static bool fits(const char *pattern, const char *name)
-{
-	char head[NAME_BYTES];
-	size_t bare = comm_bare_bytes(name);
-
-	if (!strcmp(pattern, name) || !fnmatch(pattern, name, 0))
-		return true;
-	snprintf(head, sizeof(head), "%.*s", (int)bare, name);
-	return bare && !fnmatch(pattern, head, 0);
 }
 
 /* NULL: out of memory. */
@@ -67,7 +51,7 @@ bool comm_chosen_functions_has(struct comm_chosen_functions *chosen, uint32_t si
 	if (known && *known)
 		return *known == CHOSEN;
 	function = comm_sites_function_at(sites, id);
-	has = fits(chosen->pattern, function->name);
+	has = comm_function_pattern_has(chosen->pattern, function->name);
 	/* A file may still be read; a name in brackets stands for one. */
 	if (known && !function->pending && *function->name != '[')
 		*known = has ? CHOSEN : LEFT_OUT;

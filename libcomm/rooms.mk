@@ -23,7 +23,9 @@ USES_report/grouping := model store report
 # engine.c is in no room: it joins all rooms below report.
 USES_engine := . $(filter-out report%,$(ROOMS))
 
-# Further include paths: formats of exact results and of sampled allocations are beside their writers.
+# Further include paths: formats of exact results and of sampled allocations are beside their writers, as is what their
+# patterns of functions have in common with ours.
+MORE_model := -idirafter exact
 MORE_heap := -idirafter alloc
 MORE_exact := -idirafter exact
 # Formats that other programs read; who may include headers of stream/ finds theirs.

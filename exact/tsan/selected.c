@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bare_name.h"
 #include "symbol.h"
-#include "text.h"
 #include "thread.h"
 
 enum {
@@ -55,7 +55,7 @@ int comm_exact_name_fits(const char *pattern, const char *name)
 {
 	char head[sizeof(((struct comm_exact_symbol *)0)->name)];
 
-	snprintf(head, sizeof(head), "%.*s", (int)comm_text_until(name, sizeof(head), "(."), name);
+	snprintf(head, sizeof(head), "%.*s", (int)comm_bare_bytes(name), name);
 	return !fnmatch(pattern, name, 0) || !fnmatch(pattern, head, 0);
 }
 

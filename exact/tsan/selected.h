@@ -44,7 +44,7 @@ static inline int comm_exact_counts(uint64_t pc)
 	       comm_exact_is_selected(pc);
 }
 
-/* The whole name, or that before the parameters or what a compiler adds to it (".constprop.0"). */
+/* The whole name, or what people call the function (../bare_name.h). */
 int comm_exact_name_fits(const char *pattern, const char *name);
 
 #pragma GCC visibility pop

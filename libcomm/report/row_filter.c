@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "function_pattern.h"
 #include "ids.h"
 #include "schema.h"
 #include "thread_keys.h"
 
 enum {
 	LABEL = 128,	  /* room for "NAME/TID" of a thread */
-	BARE = 1024,	  /* the same for a function's name without parameters */
 	ID_MAX = 1 << 24, /* a hostile store does not get more memory than this by an id */
 };
 
@@ -46,20 +46,12 @@ static bool is_thread(const char *want, sqlite3_stmt *row)
 	return false;
 }
 
-/* The whole name, or that before the parameters: nobody types those of C++. */
 static bool is_named(const char *want, sqlite3_stmt *row)
 {
 	for (int column = 1; column < sqlite3_column_count(row); column++) {
 		const char *name = text_at(row, column);
-		size_t bare = strcspn(name, "(");
-		char head[BARE];
 
-		if (!*name)
-			continue;
-		if (!strcmp(want, name) || !fnmatch(want, name, 0))
-			return true;
-		snprintf(head, sizeof(head), "%.*s", (int)bare, name);
-		if (bare && !fnmatch(want, head, 0))
+		if (*name && comm_function_pattern_has(want, name))
 			return true;
 	}
 	return false;

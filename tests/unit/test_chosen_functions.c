@@ -4,7 +4,7 @@
 
 #include "made_engine.h"
 
-#include "../../libcomm/chosen_functions.c"
+#include "chosen_functions.h"
 
 /* All code of the made-up process is of the function "made", but for that at CLEARS. */
 static void choose(const char *function)
@@ -102,21 +102,6 @@ static void words_of_the_survey(void **state)
 	assert_int_equal(world.n_census, 1);
 }
 
-static void names(void **state)
-{
-	(void)state;
-	assert_true(fits("parse", "parse"));
-	assert_true(fits("parse", "parse(int)") && fits("parse", "parse.constprop.0"));
-	assert_true(fits("ns::p*", "ns::parse(int)") && fits("operator[](int)", "operator[](int)"));
-	assert_false(fits("parse", "parser") || fits("parse", "x::parse"));
-	assert_false(fits("", "(no name)"));
-	assert_true(fits("(anonymous namespace)::parse", "(anonymous namespace)::parse(int)"));
-	assert_true(fits("*::parse", "(anonymous namespace)::parse(int)"));
-	assert_true(fits("main.foo", "main.foo") && fits("main.foo", "main.foo.1"));
-	assert_false(fits("main", "main.foo") || fits("main", "main.(*T).get"));
-	assert_false(fits("", "(anonymous namespace)::parse(int)"));
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -125,7 +110,6 @@ int main(void)
 		TEST(measured_accesses),
 		TEST(accesses_with_bursts),
 		TEST(words_of_the_survey),
-		TEST(names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,6 +71,51 @@ static void make(void)
 	comm_store_close(store);
 }
 
+/* Brackets that are no parameters are a part of the name; nobody types what a compiler adds. */
+static void test_brackets(void **state)
+{
+	static const char *const names_of[] = {"(anonymous namespace)::parse(int)",
+					       "T::operator()(int) const", "main.(*T).get",
+					       "step.constprop.0"};
+	static const struct {
+		const char *pattern;
+		double bytes;
+	} of[] = {
+		{"(anonymous namespace)::parse", 1},
+		{"(anonymous namespace)::*", 1},
+		{"T::operator()", 2},
+		{"main.(\\*T).get", 4},
+		{"main.(*T).get", 4},
+		{"step", 8},
+	};
+	struct comm_store_config c = config();
+	struct comm_store *store = open_store(&c);
+	uint32_t in_main;
+	struct comm_edge edges[4];
+
+	(void)state;
+	in_main = made_site(names, made_function(names, "main", "program", 0x9000), "m.c", 1);
+	for (int i = 0; i < 4; i++)
+		edges[i] = (struct comm_edge){
+			.src_thread = 1,
+			.dst_thread = 2,
+			.src_site = in_main,
+			.dst_site = made_site(
+				names,
+				made_function(names, names_of[i], "program", 0x9100 + 16 * i),
+				"p.c", i),
+			.bursts = 9,
+			.bytes = 1 << i};
+	begin(store);
+	assert_int_equal(write_at(store, 0, edges, 4), 0);
+	assert_int_equal(comm_store_end_run(store, START + SECOND, "duration"), 0);
+	comm_store_close(store);
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
+		total_is((struct comm_query){.function = of[i].pattern}, of[i].bytes);
+	no_data((struct comm_query){.function = "main."}, "no function 'main.'");
+	no_data((struct comm_query){.function = ""}, "no function ''");
+}
+
 static void test_functions(void **state)
 {
 	(void)state;
@@ -100,6 +145,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_functions, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_brackets, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_objects, setup, teardown),
 	};
 
