@@ -74,7 +74,7 @@ void comm_exact_result_begin(uint64_t slice_ns)
 	comm_exact_slices_begin(result.start_ns, slice_ns);
 }
 
-/* By number, here and below: the names are interposed (libc.c, mapping.c). */
+/* By number, here and below: the names are interposed (channel.c, mapping.c). */
 static void *map(size_t bytes)
 {
 	void *p = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,

@@ -41,7 +41,7 @@ static struct {
 	int busy;
 } all;
 
-/* By number, here and below: the names are interposed (mapping.c, libc.c). */
+/* By number, here and below: the names are interposed (mapping.c, channel.c). */
 static void *map(uint64_t bytes)
 {
 	void *p = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
