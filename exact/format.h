@@ -65,6 +65,7 @@ enum comm_exact_kind {
 	COMM_EXACT_LENGTHS, /* of the phase whose record came last; none at all: not counted */
 	COMM_EXACT_DATES, /* likewise; the rest of an edge's bytes was written in the phase in which it was read */
 	COMM_EXACT_PLACES, /* of the phase whose record came last; none at all: not known */
+	COMM_EXACT_FORGOTTEN, /* a uint64_t: bytes on their way through channels that there was no room for (transit.h) */
 };
 
 /* In place of a phase's index: it is not known. */

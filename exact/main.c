@@ -28,6 +28,7 @@
 #include "mark.h"
 #include "marked.h"
 #include "memory.h"
+#include "moves.h"
 #include "object.h"
 #include "output.h"
 #include "program.h"
@@ -54,7 +55,6 @@ static struct comm_array threads; /* of all processes: struct comm_vg_thread */
 static UInt *number_of;		  /* dense number of each of Valgrind's thread slots */
 static Bool *compares;		  /* of each slot: is in such a futex() */
 static Bool *waits;		  /* of each slot: is in a system call */
-static UChar *channel; /* of each slot: that its system call moves data of, enum comm_channel */
 /* Of all processes, on memory that they share. */
 static struct {
 	uint32_t threads, waiting; /* these are in system calls */
@@ -227,7 +227,8 @@ static void deliver_signal(ThreadId tid, Int signal, Bool alt_stack)
 
 static UInt kernel_site(CorePart part, ThreadId tid)
 {
-	return comm_site_channel(part == Vg_CoreSysCall ? channel[tid] : COMM_CHANNEL_KERNEL);
+	return comm_site_channel(part == Vg_CoreSysCall ? comm_moves_channel(tid)
+							: COMM_CHANNEL_KERNEL);
 }
 
 static void kernel_wrote(CorePart part, ThreadId tid, Addr addr, SizeT bytes)
@@ -340,29 +341,11 @@ static void write_result(void)
 	comm_output_finish();
 }
 
-/* System calls that move data of the descriptor which comes first. */
-static const UInt moves[] = {
-	__NR_read,     __NR_write,    __NR_pread64,  __NR_pwrite64, __NR_readv,	  __NR_writev,
-	__NR_preadv,   __NR_pwritev,  __NR_recvfrom, __NR_sendto,   __NR_recvmsg, __NR_sendmsg,
-	__NR_recvmmsg, __NR_sendmmsg, __NR_preadv2,  __NR_pwritev2,
-};
-
-static enum comm_channel channel_of(UInt syscall, UWord fd)
-{
-	struct vg_stat st;
-
-	for (UInt i = 0; i < sizeof(moves) / sizeof(*moves); i++)
-		if (moves[i] == syscall)
-			return VG_(fstat)((Int)fd, &st) ? COMM_CHANNEL_KERNEL
-							: comm_channel_of(st.mode);
-	return COMM_CHANNEL_KERNEL;
-}
-
 static void before_syscall(ThreadId tid, UInt syscall, UWord *args, UInt n_args)
 {
 	struct vg_stat st;
 
-	channel[tid] = channel_of(syscall, args[0]);
+	comm_moves_begin(tid, number(tid), syscall, args);
 	compares[tid] = False;
 	for (UInt i = 0; syscall == __NR_futex && i < sizeof(futex_compares) / sizeof(UInt); i++)
 		compares[tid] |= (args[1] & FUTEX_OPERATION) == futex_compares[i];
@@ -377,6 +360,7 @@ static void after_syscall(ThreadId tid, UInt syscall, UWord *args, UInt n_args, 
 {
 	end_wait(tid);
 	compares[tid] = False;
+	comm_moves_end(tid, number(tid), syscall, args, result);
 	if (syscall == __NR_prctl && args[0] == PR_SET_NAME && number_of[tid] != NO_THREAD)
 		read_name(thread_at(number_of[tid]));
 	if (!sr_isError(result))
@@ -387,6 +371,7 @@ static void forked(ThreadId tid)
 {
 	comm_turn_forked();
 	comm_trace_forked(&trace);
+	comm_moves_forked();
 	comm_output_forked();
 	/* The other threads are the parent's; their slots will be used again. */
 	for (UInt i = 0; i < VG_N_THREADS; i++) {
@@ -406,7 +391,6 @@ static void after_options(void)
 	number_of = VG_(malloc)("comm.number_of", VG_N_THREADS * sizeof(*number_of));
 	waits = VG_(calloc)("comm.waits", VG_N_THREADS, sizeof(*waits));
 	compares = VG_(calloc)("comm.compares", VG_N_THREADS, sizeof(*compares));
-	channel = VG_(calloc)("comm.channel", VG_N_THREADS, sizeof(*channel));
 	for (UInt i = 0; i < VG_N_THREADS; i++)
 		number_of[i] = NO_THREAD;
 	comm_turn_init();
@@ -415,6 +399,7 @@ static void after_options(void)
 	comm_array_init(&threads, sizeof(struct comm_vg_thread), COMM_TRACE_THREADS);
 	comm_trace_init(&trace, granularity_bytes);
 	comm_mapping_init(&trace.shadow);
+	comm_moves_init(&trace);
 	trace.counting = start_counting;
 	trace.by_object = objects;
 	trace.find_object = comm_object_find;

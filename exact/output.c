@@ -21,6 +21,7 @@
 #include "region.h"
 #include "site.h"
 #include "trace.h"
+#include "transit.h"
 
 enum {
 	BUFFER_BYTES = 65536,
@@ -597,6 +598,14 @@ static void put_actors(void)
 	}
 }
 
+static void put_forgotten(void)
+{
+	const ULong bytes = comm_transit_lost();
+
+	if (bytes)
+		record(COMM_EXACT_FORGOTTEN, &bytes, sizeof(bytes), NULL, 0, NULL, 0);
+}
+
 static void put_clock(void)
 {
 	ULong ns = *trace->clock_ns - start_clock_ns;
@@ -626,6 +635,7 @@ void comm_output_finish(void)
 	put_paths();
 	put_objects();
 	put_clock();
+	put_forgotten();
 	end = (struct comm_exact_file_end){.edges = n_edges,
 					   .accesses = trace->accesses + *children_accesses,
 					   .instructions = trace->instructions,

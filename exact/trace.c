@@ -742,3 +742,38 @@ void comm_trace_write(struct comm_trace *trace, uint32_t thread, uint32_t site, 
 	touch_range(trace, &v, &access, addr, len_bytes, comm_trace_actor(trace, thread, site),
 		    COMM_TRACE_WRITE);
 }
+
+/* Up to the end of the granule that it begins in. */
+static uint64_t in_granule(const struct comm_trace *trace, uint64_t addr, uint64_t len_bytes)
+{
+	uint64_t granule = 1ull << trace->shadow.shift;
+	uint64_t bytes = granule - (addr & (granule - 1));
+
+	return bytes < len_bytes ? bytes : len_bytes;
+}
+
+static uint64_t *word_at(struct comm_trace *trace, uint64_t addr)
+{
+	return comm_shadow_word(comm_shadow_chunk(&trace->shadow, addr), addr, trace->shadow.shift);
+}
+
+uint64_t comm_trace_writer(struct comm_trace *trace, uint64_t addr, uint64_t len_bytes,
+			   uint32_t *ret_actor)
+{
+	*ret_actor = *word_at(trace, addr);
+	return in_granule(trace, addr, len_bytes);
+}
+
+void comm_trace_set_writer(struct comm_trace *trace, uint64_t addr, uint64_t len_bytes,
+			   uint32_t actor, uint64_t time_ns)
+{
+	while (len_bytes) {
+		uint64_t bytes = in_granule(trace, addr, len_bytes);
+		uint64_t *word = word_at(trace, addr);
+
+		*word = actor;
+		*comm_shadow_time(&trace->shadow, word) = time_ns;
+		addr += bytes;
+		len_bytes -= bytes;
+	}
+}

@@ -166,4 +166,10 @@ void comm_trace_read(struct comm_trace *trace, uint32_t thread, uint32_t site, u
 void comm_trace_write(struct comm_trace *trace, uint32_t thread, uint32_t site, uint64_t addr,
 		      uint64_t len_bytes);
 
+/* No accesses: memory has copies of what was written elsewhere.  The actor, 0: nobody, of how many of the bytes. */
+uint64_t comm_trace_writer(struct comm_trace *trace, uint64_t addr, uint64_t len_bytes,
+			   uint32_t *ret_actor);
+void comm_trace_set_writer(struct comm_trace *trace, uint64_t addr, uint64_t len_bytes,
+			   uint32_t actor, uint64_t time_ns);
+
 #endif

@@ -566,6 +566,18 @@ static void say_slices(const struct exact *exact)
 			(double)(run->uncut_ns - run->start_ns) / 1e9);
 }
 
+static void say_forgotten(const struct exact *exact)
+{
+	const uint64_t bytes = comm_exact_run(exact->result)->forgotten_bytes;
+
+	if (bytes)
+		fprintf(stderr,
+			"commd: %" PRIu64
+			" bytes in pipes and sockets were more than there is memory "
+			"to follow: who wrote what was read of them is not told\n",
+			bytes);
+}
+
 /* Returns commd's exit status. */
 static int import(struct exact *exact, const char *how)
 {
@@ -589,6 +601,7 @@ static int import(struct exact *exact, const char *how)
 				"after that is left out\n");
 	say_calls(exact);
 	say_slices(exact);
+	say_forgotten(exact);
 	if (!options->quiet)
 		fprintf(stderr, "%.1f s (%s), %.4g bytes read, all counted%s; run %lld in %s\n",
 			(double)(end_ns - run->start_ns) / 1e9, how, counted_bytes(exact),

@@ -19,6 +19,7 @@
 #include "call.h"
 #include "format.h"
 #include "function.h"
+#include "note.h"
 #include "object.h"
 #include "result.h"
 #include "selected.h"
@@ -93,6 +94,7 @@ void comm_exact_init(void)
 	comm_shadow_init();
 	comm_objects_init();
 	comm_exact_threads_init();
+	comm_channels_init();
 	comm_exact_select(environment("COMM_EXACT_FUNCTION"));
 	text = environment("COMM_EXACT_CALLERS");
 	comm_exact_calls_init(environment("COMM_EXACT_CALLS"),

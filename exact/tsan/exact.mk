@@ -14,7 +14,7 @@ EXACT_CF := -std=gnu11 -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -W
 	$(if $(WERROR)$(CI),-Werror) -fno-strict-aliasing -fno-builtin \
 	-fno-tree-loop-distribute-patterns -fno-stack-protector -U_FORTIFY_SOURCE -mcx16 -fPIC \
 	-D_GNU_SOURCE -MMD -MP -Iexact
-EXACT_O := $(patsubst %.c,$(O)/%.o,$(wildcard exact/tsan/*.c)) $(O)/exact/tsan-backing.o
+EXACT_O := $(patsubst %.c,$(O)/%.o,$(wildcard exact/tsan/*.c)) $(O)/exact/tsan-backing.o $(O)/exact/tsan-transit.o
 
 libcomm-exact: $(O)/libcomm-exact.a
 
@@ -37,8 +37,8 @@ $(O)/exact/tsan/%.o: exact/tsan/%.c exact/tsan/exact.mk
 	$(say) CC $@
 	$(Q)$(CC) $(CFLAGS) $(EXACT_CF) -c $< -o $@
 
-# Both runtimes have it, built for each.
-$(O)/exact/tsan-backing.o: exact/backing.c exact/tsan/exact.mk
+# Both runtimes have these, built for each.
+$(O)/exact/tsan-backing.o $(O)/exact/tsan-transit.o: $(O)/exact/tsan-%.o: exact/%.c exact/tsan/exact.mk
 	@mkdir -p $(@D)
 	$(say) CC $@
 	$(Q)$(CC) $(CFLAGS) $(EXACT_CF) -c $< -o $@

@@ -26,6 +26,9 @@ static inline void comm_note_write(void *p, size_t n, uint64_t pc)
 		comm_exact_write(comm_exact_thread(), (uint64_t)p, n, pc);
 }
 
+/* channel.c: once, before any of its functions is called. */
+void comm_channels_init(void);
+
 /* libc.c; allocated where the pc is. */
 void *comm_note_malloc(size_t bytes, uint64_t pc);
 

@@ -18,6 +18,7 @@
 #include "slice.h"
 #include "text.h"
 #include "thread.h"
+#include "transit.h"
 
 enum {
 	OUT_BYTES = 1 << 16,
@@ -596,6 +597,14 @@ static void put_calls(void)
 		put_record(COMM_EXACT_CALLS, &count, sizeof(count), NULL, 0, NULL, 0);
 }
 
+static void put_forgotten(void)
+{
+	const uint64_t bytes = comm_transit_lost();
+
+	if (bytes)
+		put_record(COMM_EXACT_FORGOTTEN, &bytes, sizeof(bytes), NULL, 0, NULL, 0);
+}
+
 static void put_all(void)
 {
 	struct comm_exact_header header = {.version = COMM_EXACT_VERSION,
@@ -624,6 +633,7 @@ static void put_all(void)
 	put_threads();
 	put_record(COMM_EXACT_FRAMES, &frames, sizeof(frames), NULL, 0, NULL, 0);
 	put_calls();
+	put_forgotten();
 	put_objects();
 	end.edges = result.edges;
 	put_record(COMM_EXACT_END, &end, sizeof(end), NULL, 0, NULL, 0);

@@ -430,6 +430,11 @@ static uint64_t cell_of(struct comm_exact_thread *t, uint64_t pc)
 	return cell;
 }
 
+uint32_t comm_exact_writer(uint64_t pc)
+{
+	return cell_of(comm_exact_thread(), pc) >> COMM_CELL_WRITER_SHIFT;
+}
+
 static uint32_t site_of(struct comm_exact_thread *t, uint64_t pc)
 {
 	return cell_of(t, pc) >> COMM_CELL_WRITER_SHIFT & (COMM_EXACT_SITES - 1);

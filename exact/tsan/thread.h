@@ -168,6 +168,9 @@ void comm_exact_write(struct comm_exact_thread *t, uint64_t addr, uint64_t len_b
 void comm_exact_read_slowly(uint64_t addr, uint64_t len_bytes, uint64_t pc);
 void comm_exact_write_slowly(uint64_t addr, uint64_t len_bytes, uint64_t pc);
 
+/* The writer in a cell of what the calling thread writes there. */
+uint32_t comm_exact_writer(uint64_t pc);
+
 /*
  * Calls are eight bytes apart at least: five of their own, and what sets the address.  Sites and objects are
  * spread by a hash already; neighbours of a writer do the same.  Code is seldom in two regions by turns, nor reads it by turns

@@ -40,6 +40,7 @@ static const size_t fixed_bytes[COMM_EXACT_KINDS] = {
 	[COMM_EXACT_ENTRY] = sizeof(struct comm_exact_file_entry),
 	[COMM_EXACT_LINK] = sizeof(struct comm_exact_file_link),
 	[COMM_EXACT_UNCUT] = sizeof(uint64_t),
+	[COMM_EXACT_FORGOTTEN] = sizeof(uint64_t),
 };
 
 /* Records that are lists: what they list, and whether that is of a phase. */

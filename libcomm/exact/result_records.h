@@ -13,7 +13,7 @@
 #include "format.h"
 
 enum {
-	COMM_EXACT_KINDS = COMM_EXACT_PLACES + 1,
+	COMM_EXACT_KINDS = COMM_EXACT_FORGOTTEN + 1,
 };
 
 struct comm_exact_records {

@@ -464,6 +464,10 @@ static int load(struct comm_exact *exact, const struct comm_exact_records *in)
 		case COMM_EXACT_UNCUT:
 			memcpy(&exact->run.uncut_ns, r.payload, sizeof(exact->run.uncut_ns));
 			break;
+		case COMM_EXACT_FORGOTTEN:
+			memcpy(&exact->run.forgotten_bytes, r.payload,
+			       sizeof(exact->run.forgotten_bytes));
+			break;
 		case COMM_EXACT_CALLS:
 			memcpy(&calls, r.payload, sizeof(calls));
 			exact->run.n_calls = calls.numbered;

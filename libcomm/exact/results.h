@@ -36,6 +36,7 @@ struct comm_exact_run {
 	uint64_t clock_ns; /* as long was the run by the clock of ages; 0: there are none */
 	uint64_t
 		uncut_ns; /* CLOCK_MONOTONIC from which on the last slice takes the rest, for want of memory; 0: all were cut */
+	uint64_t forgotten_bytes; /* in pipes and sockets, whose writers there was no room for */
 	uint64_t accesses, instructions;
 	uint64_t n_frames; /* that began */
 	uint64_t n_calls,

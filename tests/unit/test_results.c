@@ -133,7 +133,7 @@ static void make(struct file *f, const struct spoil *s)
 	struct comm_exact_file_code code = {
 		.site = s->code_site, .access_bytes = 4, .ip = 0x1234, .reads = 0x1235};
 	const struct comm_exact_file_entry entry = {.function = s->entry_function, .ip = 0x4321};
-	const uint64_t frames = 12, clock_ns = 5000, uncut_ns = 6000;
+	const uint64_t frames = 12, clock_ns = 5000, uncut_ns = 6000, forgotten = 7000;
 	const struct comm_exact_file_calls calls = {.numbered = 4096, .later = 9};
 	const struct comm_exact_file_link link = {.file_bytes = 9, .name_bytes = s->link_bytes};
 	struct comm_exact_file_end end = {.edges = s->edges, .accesses = 50};
@@ -163,6 +163,7 @@ static void make(struct file *f, const struct spoil *s)
 	put_record(f, COMM_EXACT_FRAMES, &frames, sizeof(frames), "");
 	put_record(f, COMM_EXACT_CLOCK, &clock_ns, sizeof(clock_ns), "");
 	put_record(f, COMM_EXACT_UNCUT, &uncut_ns, sizeof(uncut_ns), "");
+	put_record(f, COMM_EXACT_FORGOTTEN, &forgotten, sizeof(forgotten), "");
 	put_record(f, COMM_EXACT_CALLS, &calls, sizeof(calls), "");
 	put_record(f, COMM_EXACT_LINK, &link, sizeof(link), "/bin/filelink");
 	thread.name_bytes = s->name_bytes;
@@ -257,6 +258,7 @@ static void test_good(void **state)
 	assert_int_equal(comm_exact_run(exact)->accesses, 50);
 	assert_int_equal(comm_exact_run(exact)->n_frames, 12);
 	assert_int_equal(comm_exact_run(exact)->uncut_ns, 6000);
+	assert_int_equal(comm_exact_run(exact)->forgotten_bytes, 7000);
 	assert_int_equal(comm_exact_run(exact)->n_calls, 4096);
 	assert_int_equal(comm_exact_run(exact)->n_later_calls, 9);
 	assert_string_equal(comm_exact_run(exact)->linked_file, "/bin/file");
