@@ -219,7 +219,7 @@ static void grow(struct comm_exact_thread *t)
 	__atomic_store_n(&t->mask, mask, __ATOMIC_RELEASE);
 	/* They have edges of the old table, where nobody looks any more. */
 	for (i = 0; i < COMM_EXACT_RECENT; i++)
-		t->read[i].pc = t->written[i].pc = 0;
+		t->read[i].pc = t->written[i].pc = t->dated[i].pc = 0;
 }
 
 static struct comm_exact_edge *edge_of(struct comm_exact_thread *t, uint64_t key, uint64_t object)
@@ -446,6 +446,32 @@ static struct comm_exact_read *place_of(struct comm_exact_thread *t,
 	return comm_exact_last_read(t, read->pc & low_bits, read->cell, read->object);
 }
 
+/* As comm_exact_last_read(), of what was written in an epoch. */
+static struct comm_exact_read *dated_place(struct comm_exact_thread *t, uint64_t pc, uint64_t cell,
+					   uint32_t object)
+{
+	uint64_t writer = cell >> COMM_CELL_WRITER_SHIFT, epoch = (uint16_t)cell;
+
+	return &t->dated[(pc / 8 ^ writer ^ writer >> COMM_SITE_BITS ^ object ^ epoch * 37) %
+			 COMM_EXACT_RECENT];
+}
+
+/* Counts a read of one cell that was as `was` says, if the instruction has read what was written so in that epoch; else 0. */
+static inline int read_dated(struct comm_exact_thread *t, uint64_t addr, uint64_t *cell,
+			     uint64_t was, uint64_t len_bytes, uint64_t pc)
+{
+	uint32_t object = *comm_object_at(addr);
+	struct comm_exact_read *r = dated_place(t, pc, was, object);
+
+	if (r->pc != (pc | t->place_bits) || r->epoch != comm_exact_epoch_read ||
+	    r->object != object || (was ^ r->cell) & ~COMM_CELL_SEEN ||
+	    !comm_exact_count_again(r, cell, was, len_bytes))
+		return 0;
+	/* What comes next is mostly of the same epoch. */
+	remember_read(comm_exact_last_read(t, pc, was, object), r);
+	return 1;
+}
+
 /* Of a cell that was as `was` says, but for its edge.  That nobody had read it before is as good as any set. */
 static void begin_read(struct comm_exact_thread *t, struct comm_exact_read *now, uint64_t was,
 		       uint32_t object)
@@ -549,6 +575,8 @@ void comm_exact_read(struct comm_exact_thread *t, uint64_t addr, uint64_t len_by
 		part = granule;
 	}
 	remember_read(place_of(t, &now), &now);
+	if (now.epoch)
+		remember_read(dated_place(t, pc, now.cell, now.object), &now);
 }
 
 /* What the instruction writes next will mostly be of that object, too. */
@@ -627,6 +655,9 @@ void comm_exact_read_slowly(uint64_t addr, uint64_t len_bytes, uint64_t pc)
 	cell = comm_cell(addr);
 	was = __atomic_load_n(cell, __ATOMIC_RELAXED);
 	if (comm_exact_selects && is_again(addr, was, len_bytes, pc))
+		return;
+	if (now.epoch && !comm_cell_crossed(addr, len_bytes) &&
+	    read_dated(t, addr, cell, was, len_bytes, pc))
 		return;
 	begin_read(t, &now, was, *comm_object_at(addr));
 	if (!comm_cell_crossed(addr, len_bytes))

@@ -83,7 +83,8 @@ struct comm_exact_write {
 struct comm_exact_thread {
 	struct comm_exact_read read[COMM_EXACT_RECENT];
 	struct comm_exact_write written[COMM_EXACT_RECENT];
-	uint64_t place_bits; /* place << COMM_EXACT_PLACE_SHIFT */
+	struct comm_exact_read dated[COMM_EXACT_RECENT]; /* reads by when that was written, too */
+	uint64_t place_bits;				 /* place << COMM_EXACT_PLACE_SHIFT */
 	uint32_t slot;
 	struct comm_exact_edge *edge;
 	uint64_t mask, n;
@@ -173,8 +174,9 @@ uint32_t comm_exact_writer(uint64_t pc);
 
 /*
  * Calls are eight bytes apart at least: five of their own, and what sets the address.  Sites and objects are
- * spread by a hash already; neighbours of a writer do the same.  Code is seldom in two regions by turns, nor reads it by turns
- * what was written in two epochs: it shares one place.  To tell epochs apart here took a fifth more time.
+ * spread by a hash already; neighbours of a writer do the same.  Code is seldom in two regions by turns: it shares one
+ * place.  To tell epochs apart here took a fifth more time: what is read of several by turns is looked for in
+ * comm_exact_thread.dated, where it is not found here.
  */
 static inline struct comm_exact_read *comm_exact_last_read(struct comm_exact_thread *t, uint64_t pc,
 							   uint64_t cell, uint32_t object)
