@@ -152,7 +152,7 @@ void ctl_overview_survey_fresh(const struct ctl_overview_survey *survey)
 /* A row of a few windows says what happened to a few words, not what a program does. */
 static bool is_told(const struct comm_report_edge *edge)
 {
-	return edge->share_low >= CTL_OVERVIEW_LEAST && edge->samples >= SURVEY_LOOKED_AT;
+	return edge->share_low >= CTL_OVERVIEW_LEAST && edge->samples >= COMM_RESOLVED_WINDOWS;
 }
 
 static bool tells_flows(const struct ctl_overview_survey *survey)

@@ -161,11 +161,17 @@ static void label_number(struct profile *p, struct ctl_message *sample, const ch
 /* A row of which less is sure is no matter. */
 static const double least_share = 0.01;
 
-/* How sure a row is, and the bytes that it says: as on the first screen of a report. */
-static const char *grade_of(const struct comm_report_edge *edge, bool all, double *ret_bytes)
+/*
+ * How sure a row is, and the bytes that it says: as on the first screen of a report.  Of fresh data a row is confirmed for
+ * what it is at least.
+ */
+static const char *grade_of(const struct comm_report *report, const struct comm_report_edge *edge,
+			    bool all, double *ret_bytes)
 {
+	bool is_wide = report->fresh && edge->share_high > COMM_RESOLVED_RATIO * edge->share_low;
+
 	*ret_bytes = edge->bytes;
-	if (edge->resolved)
+	if (edge->resolved && (all || !is_wide))
 		return "confirmed";
 	if (all)
 		return "not confirmed";
@@ -182,7 +188,7 @@ static void put_edge(struct profile *p, const struct comm_report *report,
 	const char *grade;
 	double bytes;
 
-	grade = grade_of(edge, all, &bytes);
+	grade = grade_of(report, edge, all, &bytes);
 	if (!grade || from->other || to->other || bytes < 1)
 		return;
 	p->n_samples++;

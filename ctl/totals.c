@@ -301,8 +301,7 @@ static void print_text(const struct comm_query *query, const struct comm_report 
 		none_of(none, report, !*filter);
 		ctl_wrap(&term, 0, 0,
 			 !chosen->left_out ? none
-			 : query->resolved ? "Nothing is confirmed: the volume of none is in both "
-					     "halves of the run (--all: list)."
+			 : query->resolved ? "Nothing is confirmed of any (--all: list)."
 					   : "All are smaller than --min-share.");
 		return;
 	}

@@ -68,17 +68,31 @@ static const char fresh_sql[] = EDGES(
 	" CAST(sum(CASE WHEN e.watched_variance > 0 THEN min(1e9, max(1, round(e.watched_bytes"
 	" * e.watched_bytes / e.watched_variance))) ELSE 1 END) AS INTEGER),"
 	" CASE WHEN e.src_thread = e.dst_thread THEN 'own' ELSE 'across' END",
-	"e.watched_bytes > 0" COMM_NO_OWN_STACK("e", "dst_thread"),
+	"e.watched_bytes > 0 AND (e.src_thread <> 0 OR e.dst_thread <> 0)" COMM_NO_OWN_STACK(
+		"e", "dst_thread"),
 	", e.src_thread = e.dst_thread");
 
+/* Of the rows that were too many, whose threads nobody knows any more. */
+static const char folded_sql[] =
+	"SELECT sum(watched_bytes) FROM edge"
+	" WHERE run = ?1 AND slice = ?2 AND src_thread = 0 AND dst_thread = 0";
+
+_Static_assert(COMM_ID_OTHER == 0, "the number above");
+
+/* As reports have them: rows that no commd writes are left out. */
 static const char census_sql[] =
 	"WITH " ROLES ", " OBJECTS " SELECT r.name, f.name, f.module, f.build_id, f.start,"
 	" o.kind, o.name, o.module, o.build_id, sum(c.bytes), sum(c.squares), sum(c.words), c.class"
 	" FROM census c LEFT JOIN role r ON r.id = c.thread LEFT JOIN data o ON o.id = c.object"
 	" LEFT JOIN context x ON x.id = c.context LEFT JOIN site s ON s.id = x.site"
 	" LEFT JOIN function f ON f.id = s.function WHERE c.run = ?1 AND c.slice = ?2"
-	" GROUP BY r.name, f.id, o.kind, o.name, o.module, o.build_id, c.class"
-	" ORDER BY r.name, f.id, o.kind, o.name, o.module, o.build_id, c.class";
+	" AND c.class BETWEEN 0 AND 19 AND c.words > 0 AND c.bytes > 0 AND c.squares > "
+	"0" COMM_NO_OWN_STACK(
+		"c",
+		"thread") " GROUP BY r.name, f.id, o.kind, o.name, o.module, o.build_id, c.class"
+			  " ORDER BY r.name, f.id, o.kind, o.name, o.module, o.build_id, c.class";
+
+_Static_assert(COMM_CENSUS_CLASSES == 20, "the number above");
 
 static const char loss_sql[] =
 	"SELECT cause, n FROM loss WHERE run = ?1 AND slice = ?2 ORDER BY cause";
@@ -226,9 +240,9 @@ static void put_fresh(struct ship_batch *batch, const struct head *head, sqlite3
 
 /* Of windows: what those stand for whose writer is not known, and how many there were in all. */
 static void put_unknown(struct ship_batch *batch, const struct head *head,
-			const struct comm_slices_one *slice)
+			const struct comm_slices_one *slice, double folded_bytes)
 {
-	const double values[4] = {slice->unanswered_bytes};
+	const double values[4] = {slice->unanswered_bytes + folded_bytes};
 
 	if (!slice->watches)
 		return;
@@ -238,21 +252,17 @@ static void put_unknown(struct ship_batch *batch, const struct head *head,
 	end_row(&batch->rows, "unknown", 0, no_times);
 }
 
-/* "waits", "changed MS", "unchanged MS": by which look, or as of which.  A store may be hostile. */
-static void name_class(int64_t class, char *ret, size_t capacity)
+/* "waits", "changed MS", "unchanged MS": by which look, or as of which. */
+static void name_class(int class, char *ret, size_t capacity)
 {
-	int64_t quiet = class - COMM_CENSUS_QUIET, changed = class - COMM_CENSUS_CHANGED;
-	uint64_t lag_ns = 0;
+	bool is_quiet = class >= COMM_CENSUS_QUIET;
+	int look = class - (is_quiet ? COMM_CENSUS_QUIET + 1 : COMM_CENSUS_CHANGED);
 
-	if (quiet > 0 && quiet <= COMM_CENSUS_LAGS)
-		lag_ns = comm_census_lag_ns[quiet - 1];
-	else if (changed >= 0 && changed < COMM_CENSUS_LAGS)
-		lag_ns = comm_census_lag_ns[changed];
 	if (class == COMM_CENSUS_WAITS)
 		snprintf(ret, capacity, "waits");
 	else
-		snprintf(ret, capacity, "%s %llu", quiet < 0 ? "changed" : "unchanged",
-			 (unsigned long long)lag_ns / 1000000);
+		snprintf(ret, capacity, "%s %llu", is_quiet ? "unchanged" : "changed",
+			 look < 0 ? 0 : (unsigned long long)comm_census_lag_ns[look] / 1000000);
 }
 
 static void put_census(struct ship_batch *batch, const struct head *head, sqlite3_stmt *stmt)
@@ -265,7 +275,7 @@ static void put_census(struct ship_batch *batch, const struct head *head, sqlite
 	put_function(&batch->rows, stmt, 0);
 	put_object(&batch->rows, stmt, 5);
 	put_values(&batch->rows, values, sqlite3_column_int64(stmt, 11));
-	name_class(sqlite3_column_int64(stmt, 12), class, sizeof(class));
+	name_class(sqlite3_column_int(stmt, 12), class, sizeof(class));
 	end_row(&batch->rows, class, 0, no_times);
 }
 
@@ -316,6 +326,24 @@ static int each_row(struct comm_reader *reader, const char *sql, int64_t run, in
 	return code;
 }
 
+static int ask_real(struct comm_reader *reader, const char *sql, int64_t run, int64_t slice,
+		    double *ret)
+{
+	sqlite3_stmt *stmt;
+	int code = 0;
+
+	if (sqlite3_prepare_v2(reader->db, sql, -1, &stmt, NULL) != SQLITE_OK)
+		return comm_schema_errno(reader->db);
+	sqlite3_bind_int64(stmt, 1, run);
+	sqlite3_bind_int64(stmt, 2, slice);
+	if (sqlite3_step(stmt) == SQLITE_ROW)
+		*ret = sqlite3_column_double(stmt, 0);
+	else
+		code = comm_schema_errno(reader->db);
+	sqlite3_finalize(stmt);
+	return code;
+}
+
 /* "2026-11-30 06:33:00.000000", UTC; PostgreSQL keeps no more digits. */
 static void time_text(int64_t unix_ns, char *ret, size_t capacity)
 {
@@ -333,6 +361,7 @@ static int fill(struct comm_reader *reader, const struct comm_run *run,
 {
 	char *service = ship_service_of(run);
 	struct head head = {batch->uuid, run->host, service, run->source, ""};
+	double folded_bytes = 0;
 	int code = service ? 0 : -ENOMEM;
 
 	time_text(batch->unix_ns, head.t, sizeof(head.t));
@@ -342,8 +371,10 @@ static int fill(struct comm_reader *reader, const struct comm_run *run,
 	}
 	if (!code)
 		code = each_row(reader, flow_sql, run->id, slice->id, put_flow, batch, &head);
+	if (!code)
+		code = ask_real(reader, folded_sql, run->id, slice->id, &folded_bytes);
 	if (!code) {
-		put_unknown(batch, &head, slice);
+		put_unknown(batch, &head, slice, folded_bytes);
 		code = each_row(reader, fresh_sql, run->id, slice->id, put_fresh, batch, &head);
 	}
 	if (!code)

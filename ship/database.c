@@ -46,7 +46,8 @@ static int ask_version(struct ship_sink *sink, long *ret, char **err)
 		*ret = version ? strtol(version, NULL, 10) : 0;
 		if (*ret < 1)
 			code = ship_fail(err, -EPROTO,
-					 "%s has tables of version '%s', which nobody can make",
+					 "%s has tables of no version, or of one that nobody can "
+					 "make ('%s')",
 					 connection->name, version ? version : "");
 	}
 	free(there);
@@ -64,8 +65,7 @@ static int make_schema(struct ship_sink *sink, long *version, char **err)
 	char *why = NULL;
 	int code;
 
-	code = ship_connection_do(connection, "BEGIN; SELECT pg_advisory_xact_lock(1668246893)",
-				  err);
+	code = ship_connection_do(connection, "BEGIN; " SHIP_SCHEMA_LOCK, err);
 	if (!code)
 		code = ask_version(sink, version, err);
 	if (!code && *version < SHIP_SCHEMA_VERSION)
@@ -87,7 +87,7 @@ static int make_schema(struct ship_sink *sink, long *version, char **err)
 /* Tables of an older version take what they know of, so who may not change them sends all the same. */
 static int update_schema(struct ship_sink *sink, long *version, char **err)
 {
-	static const char may[] = "SELECT pg_has_role(tableowner, 'USAGE') FROM pg_tables"
+	static const char may[] = "SELECT tableowner = current_user FROM pg_tables"
 				  " WHERE schemaname = 'commprof' AND tablename = 'version'";
 	char *answer = NULL;
 	int code = ship_connection_ask(&sink->connection, may, NULL, 0, &answer, err);
@@ -99,8 +99,10 @@ static int update_schema(struct ship_sink *sink, long *version, char **err)
 	if (is_owner)
 		return make_schema(sink, version, err);
 	fprintf(stderr,
-		"commctl: %s has tables of version %ld, which keep less than is sent; its owner "
-		"brings them up to date: commctl ship --schema | psql DATABASE\n",
+		"commctl: %s has tables of version %ld, which keep a part of what is sent, and the "
+		"rest "
+		"does not come later; their owner brings them up to date: commctl ship --schema | "
+		"psql DATABASE\n",
 		sink->connection.name, *version);
 	return 0;
 }

@@ -279,7 +279,8 @@ int main(int argc, char **argv)
 	argp_err_exit_status = EXIT_WRONG_USE;
 	comm_choice_parse(&argp, argc, argv, 0, &options);
 	if (options.schema) {
-		fputs(ship_schema_text, stdout);
+		/* As a whole, or not at all. */
+		printf("BEGIN;\n%s;\n%sCOMMIT;\n", SHIP_SCHEMA_LOCK, ship_schema_text);
 		return fflush(stdout) || ferror(stdout) ? fail(-EIO, NULL) : EXIT_OK;
 	}
 	shipper.store = options.store ? options.store : default_store();

@@ -1,12 +1,21 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- The database of a fleet: PostgreSQL 13 or later, encoding UTF8.  docs/operate/fleet.md says what it is for.
 -- A row of slice, loss, flow, fresh or census is in the partition of its day, UTC, so that what is old goes as a whole.
--- The owner of tables of an older version runs all of it again: what is there stays, what is missing comes.
+-- The owner of tables of an older version runs all of it again, as one transaction: what is there stays, what is missing comes.
 
-DO $$ BEGIN
-	-- A schema of others is left alone: that fails.
-	IF NOT EXISTS (SELECT FROM pg_tables WHERE schemaname = 'commprof' AND tablename = 'version') THEN
+DO $$
+DECLARE
+	has record;
+BEGIN
+	SELECT tableowner AS owner INTO has FROM pg_tables WHERE schemaname = 'commprof' AND tablename = 'version';
+	IF NOT FOUND THEN
+		-- A schema of others is left alone: that fails.
 		CREATE SCHEMA commprof;
+	ELSIF has.owner <> current_user THEN
+		-- Days are added as the owner, so all tables are its own.
+		RAISE EXCEPTION 'the tables are of %, who alone brings them up to date', has.owner USING ERRCODE = '42501';
+	ELSIF EXISTS (SELECT FROM commprof.version WHERE version > 2) THEN
+		RAISE EXCEPTION 'the tables are of a newer version';
 	END IF;
 END $$;
 CREATE TABLE IF NOT EXISTS commprof.version (version integer NOT NULL);
@@ -240,7 +249,7 @@ BEGIN
 			= (b.reader_function, b.reader_module, b.reader_build_id, b.reader_address)
 		LEFT JOIN commprof.object o ON (o.name, o.kind, o.module, o.build_id)
 			= (b.object, b.object_kind, b.object_module, b.object_build_id)
-		WHERE b.kind = 'fresh' AND b.cause <> 'unknown'
+		WHERE b.kind = 'fresh' AND b.cause IN ('across', 'own')
 		GROUP BY b.cause, wr.id, wf.id, rr.id, rf.id, o.id ON CONFLICT DO NOTHING;
 	INSERT INTO commprof.census (t, run, role, function, object, outcome, lag_ms, bytes, squares, words)
 		SELECT at, head.run, rr.id, rf.id, o.id, split_part(b.cause, ' ', 1),
@@ -251,7 +260,7 @@ BEGIN
 			= (b.reader_function, b.reader_module, b.reader_build_id, b.reader_address)
 		LEFT JOIN commprof.object o ON (o.name, o.kind, o.module, o.build_id)
 			= (b.object, b.object_kind, b.object_module, b.object_build_id)
-		WHERE b.kind = 'census' GROUP BY rr.id, rf.id, o.id, b.cause ON CONFLICT DO NOTHING;
+		WHERE b.kind = 'census' GROUP BY rr.id, rf.id, o.id, 6, 7 ON CONFLICT DO NOTHING;
 	UPDATE commprof.run r SET shipped_ns = head.start_ns + head.length_ns, slices = r.slices + 1,
 		missing_ns = r.missing_ns + head.missing_ns, clock_ahead_s = clock_ahead, received = clock_timestamp()
 		WHERE r.uuid = head.run;
@@ -265,11 +274,13 @@ DO $$
 DECLARE
 	has record;
 BEGIN
-	FOR has IN SELECT DISTINCT privilege_type AS what, CASE grantee WHEN 'PUBLIC' THEN grantee ELSE quote_ident(grantee) END AS who
+	FOR has IN SELECT DISTINCT privilege_type AS what, CASE grantee WHEN 'PUBLIC' THEN grantee ELSE quote_ident(grantee) END AS who,
+			CASE table_name WHEN 'flow' THEN 'commprof.fresh, commprof.census'
+				ELSE 'commprof.named_fresh, commprof.named_census' END AS these
 		FROM information_schema.role_table_grants
-		WHERE table_schema = 'commprof' AND table_name = 'flow' AND grantee <> current_user
+		WHERE table_schema = 'commprof' AND table_name IN ('flow', 'named_flow') AND grantee <> current_user
 	LOOP
-		EXECUTE format('GRANT %s ON commprof.fresh, commprof.census TO %s', has.what, has.who);
+		EXECUTE format('GRANT %s ON %s TO %s', has.what, has.these, has.who);
 	END LOOP;
 END $$;
 INSERT INTO commprof.version SELECT 2 WHERE NOT EXISTS (SELECT FROM commprof.version WHERE version >= 2);

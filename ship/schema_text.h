@@ -6,6 +6,8 @@
 /* As the last line of schema.sql has it. */
 enum { SHIP_SCHEMA_VERSION = 2 };
 
+/* Statements of a transaction; before them this one, so that no two run them at once. */
+#define SHIP_SCHEMA_LOCK "SELECT pg_advisory_xact_lock(1668246893)"
 extern const char ship_schema_text[];
 
 #endif

@@ -535,7 +535,7 @@ static void print_nothing(const struct ctl_term *term, const struct comm_query *
 			 confirmed, length, evidence);
 	ctl_wrap(term, 0, 0, line);
 	*line = '\0';
-	if (report->n_blocks < COMM_RESOLVED_SLICES) {
+	if (!query->fresh && report->n_blocks < COMM_RESOLVED_SLICES) {
 		snprintf(line, sizeof(line),
 			 "It takes %d slices of time to check a run against itself, here are %zu: "
 			 "run longer, or with a shorter --slice. ",
@@ -588,7 +588,7 @@ static void print_reading(const struct ctl_term *term, const struct comm_query *
 	static const char *const is_confirmed[] = {
 		"Confirmed is what both halves of the run agree on, and whose share or bytes are "
 		"known to 3 to 1. ",
-		"Confirmed is what 10 windows saw and is surely 2 % or more, and what both halves "
+		"Confirmed is what 10 windows saw and is surely 2 % or more, or what both halves "
 		"of the run agree on, known to 3 to 1. "};
 	static const char *const is_not[] = {
 		" A ? marks what is not confirmed: fewer than 5 bursts in 4 slices behind it, "

@@ -879,7 +879,7 @@ function notStated(view, edges, all) {
 function ahead(view) {
 	if (exact || !view.edges_not_stated)
 		return '';
-	if (view.blocks < 4)
+	if (!whole.fresh && view.blocks < 4)
 		return 'It takes 4 slices of time to check a run against itself, here are ' + view.blocks + ': run longer, or with a shorter --slice.';
 	return 'A longer run or a higher --overhead may tell more.';
 }
@@ -889,7 +889,7 @@ function drawTable(view, edges) {
 	const what = VIEWS[state.by].what, ends = state.at[0] || [], chosen = edge => what ? [edge.from, edge.to].includes(ends[0]) : String([edge.from, edge.to]) === String(ends);
 	$('table').replaceChildren(...edgeTable(listed, what ? [['from', 'from'], ['to', 'to']] : VIEWS[state.by].order ? [['written', 'from'], ['read', 'to']] : [['writer', 'from'], ['reader', 'to']], {sortable: true, onpick: choose, chosen}));
 	$('stated').textContent = exact ? count(view.edges) + ' flows, all of them counted.' :
-		stated ? count(stated) + (stated === 1 ? ' flow is' : ' flows are') + ' confirmed.' : 'Nothing is confirmed: no flow is in both halves of what was sampled.';
+		stated ? count(stated) + (stated === 1 ? ' flow is' : ' flows are') + ' confirmed.' : whole.fresh ? 'Nothing is confirmed: of no flow 10 windows say that it is surely 2 % or more.' : 'Nothing is confirmed: no flow is in both halves of what was sampled.';
 	$('table-text').textContent = [query ? count(listed.length) + ' match the search.' : '', notStated(view, listed, edges), ahead(view),
 		what ? 'Bytes go into ' + (state.by === 'object' ? 'an object' : 'what is of a type') + ' from its writers and out of it to its readers.' : '', isCell(view) ? 'Of ' + duration(view.from_s) + ' to ' + duration(view.to_s) + ' only.' : ''].filter(text => text).join(' ');
 }
@@ -1277,7 +1277,7 @@ function drawAccount() {
 			...(run.deleted_s ? [el('tr', {}, el('td', {text: duration(run.deleted_s)}), el('td', {text: 'of the run\u2019s oldest time, deleted to stay within the quota or the disk'}))] : []))) :
 		el('p', {text: 'Nothing that was counted.'}));
 	$('reading').textContent = exact ? 'Counted, not estimated. Times and rates are those of the slowed program, and so is the order in which threads took turns.' :
-		(whole.fresh ? 'Seen in windows on words that change soon, drawn at random: who writes them last before they are read. ' : 'Estimates from samples. ') + (whole.fresh ? 'Confirmed is what 10 windows saw and is surely 2 % or more, and what both halves of the run agree on, known to 3 to 1. ' : 'Confirmed is what both halves of the run agree on, and whose share or bytes are known to 3 to 1. ') + 'Intervals of ' + (whole.confidence * 100).toFixed(0) + ' % hold sampling noise, what the run\u2019s own parts differ by, and ' + (whole.fresh ? 'how long code takes for what it reads. ' : 'doubts about who wrote what was read. ') +
+		(whole.fresh ? 'Seen in windows on words that change soon, drawn at random: who writes them last before they are read. ' : 'Estimates from samples. ') + (whole.fresh ? 'Confirmed is what 10 windows saw and is surely 2 % or more, or what both halves of the run agree on, known to 3 to 1. ' : 'Confirmed is what both halves of the run agree on, and whose share or bytes are known to 3 to 1. ') + 'Intervals of ' + (whole.confidence * 100).toFixed(0) + ' % hold sampling noise, what the run\u2019s own parts differ by, and ' + (whole.fresh ? 'how long code takes for what it reads. ' : 'doubts about who wrote what was read. ') +
 		'All rates may be wrong by one and the same factor, ' + whole.factor.toFixed(2) + ', which shares do not have; small or rare flows may be missing altogether. A ? marks what is not confirmed: ' + (whole.fresh ? 'fewer than 10 windows saw it, or it may be under 2 %.' : 'fewer than 5 bursts in 4 slices behind it, halves of the run that differ, or neither its share nor its bytes known to 3 to 1.') +
 		(hasOrigins ? ' HITM, remote, local: where loads like the reader\u2019s, at the same place and object, found their line: in another core, which had written it; else in another socket; else in this one. Intervals of sampled loads; - where it is not known.' : '');
 }

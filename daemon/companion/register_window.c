@@ -54,7 +54,9 @@ struct window {
 	bool is_shared; /* the word may be other processes', too */
 	bool is_lost;
 	uint64_t due_ns, length_ns;
-	unsigned int foreign, tries;
+	/* Traps of other processes; of these, before the registers were set last. */
+	unsigned int foreign, foreign_before;
+	unsigned int tries;
 	/* Since the registers were set: own traps, and all traps by CPU. */
 	struct comm_breakpoint_trap *trap;
 	unsigned int n_traps;
@@ -117,7 +119,7 @@ static int make_windows(struct comm_register_windows *w)
 		s->trap = calloc(w->capacity, sizeof(*s->trap));
 		s->taken = calloc(w->n_cpus, sizeof(*s->taken));
 		rc = s->trap && s->taken ? 0 : -ENOMEM;
-		/* Those of two times that it is open, and of a time of writes alone between them. */
+		/* More than there can be: where a pair was seen the window is not opened again. */
 		if (!rc)
 			rc = comm_window_pairs_init(&s->pairs, 3 * w->capacity);
 	}
@@ -191,6 +193,7 @@ static void set(struct comm_register_windows *w, unsigned int slot, enum phase p
 
 	s->phase = phase;
 	s->n_traps = 0;
+	s->foreign_before = s->foreign;
 	s->since_ns = 0;
 	s->stop_ns = UINT64_MAX;
 	memset(s->taken, 0, w->n_cpus * sizeof(*s->taken));
@@ -282,7 +285,7 @@ static void begin(struct comm_register_windows *w, unsigned int slot,
 	s->is_shared = !w->config.is_shared ||
 		       w->config.is_shared(w->config.shared_ctx, word->tgid, word->addr);
 	s->is_lost = false;
-	s->foreign = s->tries = 0;
+	s->foreign = s->foreign_before = s->tries = 0;
 	s->length_ns = paid_length(w, word, now_ns, most_ns);
 	s->due_ns = now_ns + s->length_ns;
 	comm_window_pairs_clear(&s->pairs, word->code_ip);
@@ -477,7 +480,7 @@ static void settle(struct comm_register_windows *w, struct window *s)
 	}
 }
 
-/* A CPU is silent, or time was short (is_full: the first), and some is left: is there more to see? */
+/* A CPU is silent (is_full), or time was short, and some is left: is there more to see? */
 static void go_on(struct comm_register_windows *w, unsigned int slot, bool is_full)
 {
 	struct window *s = &w->window[slot];
@@ -488,10 +491,12 @@ static void go_on(struct comm_register_windows *w, unsigned int slot, bool is_fu
 		return;
 	if (s->foreign > FOREIGN_MAX)
 		s->is_lost = true;
-	else if (s->foreign)
+	else if (s->foreign > s->foreign_before)
 		set_anew(w, slot, phase);
 	else if (!s->pairs.write.flags)
 		set_anew(w, slot, QUIET);
+	else if (is_full && phase == QUIET)
+		set_anew(w, slot, OPEN);
 	else if (is_full && s->pairs.n_others && ++s->tries < TRIES)
 		set_anew(w, slot, OPEN);
 }

@@ -9,7 +9,7 @@
 static const double TURNS_SD = 1;
 
 /* Of a survey's flows: what says something, however far a share may be above it. */
-static const double least_share = 0.02;
+static const double LEAST_SHARE = 0.02;
 
 /* Times an edge, what else its reader reads: no more in any run.  Infinities would make up what is no number. */
 static const double OTHERS_MOST = 1e30;
@@ -192,7 +192,7 @@ static bool has_least(const struct comm_intervals *intervals, const struct comm_
 	if (!intervals->is_survey || e->samples < COMM_RESOLVED_WINDOWS)
 		return false;
 	own = log1p(sampling_cv2(intervals, e, intervals->z90, intervals->t90));
-	return e->share / spread_of(intervals, e, intervals->z90, own) >= least_share;
+	return e->share / spread_of(intervals, e, intervals->z90, own) >= LEAST_SHARE;
 }
 
 bool comm_intervals_resolve(const struct comm_intervals *intervals,

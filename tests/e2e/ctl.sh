@@ -4,7 +4,7 @@
 # Needs jq, python3 and sqlite3; dot where there.  What reports say is in report.sh.
 export LC_ALL=C
 . "$(dirname "$0")/../made_stores.bash"
-make_stores redis hostile empty threads unfinished unseen precise calls
+make_stores redis hostile empty threads unfinished unseen survey precise calls
 
 # Usage and exit codes
 expect 2 "$ctl"
@@ -385,6 +385,12 @@ least=$(jq '[.samples[] | select(.labels.grade == "at least").values[0]] | add' 
 reported=$("$ctl" report --store redis.db --by thread,function,object --across --json |
 	jq '[.edges[] | select((.resolved | not) and .share_low >= 0.01) | .low] | add | round')
 [ "$reported" -gt 1000 ] && [ $((least - reported)) -lt 100 ] && [ $((reported - least)) -lt 100 ] || fail "at least $least bytes of $reported"
+# Of fresh data a flow may be confirmed whose interval is wide: for what it is at least
+cp survey.db wide.db
+sqlite3 wide.db "UPDATE edge SET watched_variance = watched_bytes * watched_bytes * 40 WHERE watched_bytes > 0"
+expect 0 "$ctl" export --store wide.db --fresh --as pprof -o wide.pb.gz
+expect 0 python3 -B "$root/tests/e2e/profile_proto.py" wide.pb.gz
+is "$(jq -c '[.samples[].labels | .resolved + " " + .grade] | unique' stdout)" '["yes at least"]' "a wide interval"
 expect 3 "$ctl" export --store unseen.db --as pprof -o none.pb.gz
 says stderr 'nothing to export'
 expect 0 "$ctl" export --store redis.db --as pprof --all -o all.pb.gz

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../tap.bash"
 . tests/postgres.bash
 [ -x "$O/commctl-ship" ] || skip_all "commctl-ship is not built: libpq-dev is missing"
-for tool in sqlite3 python3; do command -v $tool >/dev/null || skip_all "$tool is not installed"; done
+for tool in sqlite3 python3 jq; do command -v $tool >/dev/null || skip_all "$tool is not installed"; done
 lacks=$(pg_lacks | xargs)
 [ -z "$lacks" ] || skip_all "not installed: $lacks"
 export PGCONNECT_TIMEOUT=60
@@ -23,6 +23,8 @@ make_store redis one
 make_store redis two
 make_store redis old 60 $((now - 315360000))
 make_store hostile hostile 60
+# question N: of docs/operate/fleet.md
+question() { awk -v i="$1" '/^```$/ { on = 0 } on { print } /^```sql$/ { on = ++n == i }' docs/operate/fleet.md; }
 same() { [ "$1" = "$2" ] || { echo "'$1', not '$2'"; false; }; }
 ship() { timeout 120 "$commctl" ship --to "$to" "$@"; }
 # Slices, flows and their bytes, by whom they are told; whole numbers, since orders of sums differ.
@@ -106,7 +108,7 @@ make_store survey survey 120
 ship --store "$dir/survey.db" >"$dir/said"
 grep -c '^```sql' docs/operate/fleet.md >"$dir/said"
 for ((i = 1; i <= $(cat "$dir/said"); i++)); do
-  awk -v i="$i" '/^```$/ { on = 0 } on { print } /^```sql$/ { on = ++n == i }' docs/operate/fleet.md >"$dir/query.sql"
+  question "$i" >"$dir/query.sql"
   check "question $i has an answer" [ "$(sql -f "$dir/query.sql" | wc -l)" -ge 1 ]
 done
 
@@ -199,6 +201,7 @@ fleet_survey() {
 }
 columns() { sql -c "SELECT string_agg(table_name || '.' || column_name, ' ' ORDER BY table_name, column_name)
   FROM information_schema.columns WHERE table_schema = 'commprof' AND table_name !~ '_20..'"; }
+said() { "$commctl" report --store "$dir/survey.db" --fresh --by-thread --json --all >"$dir/report.json" && jq -r "$1" "$dir/report.json" | awk '{ for (i = 1; i <= NF; i++) printf "%.4f%s", $i, i < NF ? " " : "\n" }'; }
 fresh surveyed
 check "a survey is sent" ship --store "$dir/survey.db"
 check "as the store has it" same "$(fleet_survey)" "$(survey survey)"
@@ -206,20 +209,33 @@ check "what waits has its words" same "$(sql -c "SELECT sum(words), max(lag_ms) 
 check "what changes has its looks" same "$(sql -c "SELECT outcome, lag_ms, sum(words) FROM commprof.named_census WHERE outcome <> 'waits' GROUP BY 1, 2 ORDER BY 1" -F ' ')" \
   "changed 30 1440
 unchanged 10000 960"
+check "question 1 says what the report does" same "$(sql -c "SELECT round(sum(waits)::numeric, 4) FROM ($(question 1 | tr -d ';')) q")" "$(said '.census[0].waiting')"
+check "question 2" same "$(sql -c "SELECT round(fresh::numeric, 4) FROM ($(question 2 | tr -d ';')) q")" "$(said '.census[0].fresh[1].share')"
+check "question 3" same "$(sql -c "SELECT round(seen::numeric, 4), round(at_most::numeric, 4) FROM ($(question 3 | tr -d ';')) q" -F ' ')" \
+  "$(said '[.account[] | {(.part): .share}] | add | [.others, .others + .unseen] | join(" ")')"
 new=$(columns)
 fresh older
-sql -f tests/e2e/fleet-1.sql -c 'GRANT USAGE ON SCHEMA commprof TO commprof' -c 'GRANT SELECT ON ALL TABLES IN SCHEMA commprof TO commprof' \
+sql -c 'CREATE ROLE keeper LOGIN' -c 'CREATE ROLE viewer LOGIN' -c 'GRANT keeper TO guest' -c 'ALTER DATABASE older OWNER TO keeper'
+sql -U keeper -f tests/e2e/fleet-1.sql -c 'GRANT USAGE ON SCHEMA commprof TO commprof' -c 'GRANT SELECT ON ALL TABLES IN SCHEMA commprof TO commprof' \
   -c 'GRANT INSERT ON commprof.host, commprof.service, commprof.role, commprof.function, commprof.object, commprof.run,
     commprof.slice, commprof.loss, commprof.flow TO commprof' -c 'GRANT EXECUTE ON FUNCTION commprof.add_day TO commprof' \
-  -c 'GRANT UPDATE ON commprof.run TO commprof'
+  -c 'GRANT UPDATE ON commprof.run TO commprof' -c 'GRANT USAGE ON SCHEMA commprof TO viewer' -c 'GRANT SELECT ON commprof.named_flow TO viewer'
 host=postgresql://commprof@127.0.0.1:$PGPORT/older
-sentence "tables of version 1" 0 'has tables of version 1, which keep less than is sent; its owner brings them up to date' \
-  ship --store "$dir/one.db" --to "$host"
+for to in "$host" "postgresql://owner@127.0.0.1:$PGPORT/older" "postgresql://guest@127.0.0.1:$PGPORT/older"; do
+  sql -c 'UPDATE commprof.run SET shipped_ns = 0'
+  PGPASSWORD=open-sesame sentence "tables of version 1, sent to as $(sed 's#.*//##; s/@.*//' <<<"$to")" 0 'has tables of version 1, .*their owner brings them up to date' ship --store "$dir/one.db"
+done
 check "take what they know of" same "$(fleet)" "$(store one)"
-check "their owner brings them up to date" sql -f <("$commctl" ship --schema)
+check "nobody else brings them up to date" grep -q 'the tables are of keeper, who alone' <(sql -v ON_ERROR_STOP=1 -f <("$commctl" ship --schema) 2>&1)
+check "nor a part of them" same "$(sql -c "SELECT count(*) FROM pg_tables WHERE schemaname = 'commprof' AND tablename = 'fresh'")" 0
+check "their owner does" sql -U keeper -v ON_ERROR_STOP=1 -f <("$commctl" ship --schema)
+check "whose they are then, too" same "$(sql -c "SELECT count(*), min(tableowner), max(tableowner) FROM pg_tables WHERE schemaname = 'commprof' AND tablename IN ('fresh', 'census')" -F ' ')" "2 keeper keeper"
 check "to what new ones are" same "$(columns)" "$new"
 check "which takes nothing away" same "$(fleet)" "$(store one)"
 check "hosts have their rights" ship --store "$dir/survey.db" --to "$host"
+check "and who looks has his" same "$(sql -U viewer -c "SELECT sum(words) FROM commprof.named_census")" 7200
+sql -c 'INSERT INTO commprof.version VALUES (3)'
+check "a newer one stays" grep -q 'the tables are of a newer version' <(sql -U keeper -f <("$commctl" ship --schema) 2>&1)
 check "and their survey is there" same "$(fleet_survey)" "$(survey survey)"
 fresh own
 sql -f tests/e2e/fleet-1.sql

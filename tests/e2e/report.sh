@@ -131,7 +131,7 @@ says stderr 'no window was opened in run 1 from 0.0 s to 60.0 s'
 expect 0 "$ctl" report -v --store redis.db --json
 is "$(jq -r .range.basis stdout)" estimated "no window was opened"
 
-# JSON is a contract.  What is resolved is known to 3 to 1, as a share or by its bytes, which this
+# JSON is a contract.  What is resolved of data of any age is known to 3 to 1, as a share or by its bytes, which this
 # store's common factor (0.3) makes 4.4 to 1.
 for by in thread function object line; do
 	expect 0 "$ctl" report -v --store redis.db --json --by-$by

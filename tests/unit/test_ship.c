@@ -346,30 +346,35 @@ static void test_survey(void **state)
 		 .dst_site = 3,
 		 .object = stack,
 		 .watched_bytes = 40},
+		/* Threads that were too many: whether it is one nobody knows. */
+		{.watched_bytes = 80},
 	};
 
 	begin(store);
-	assert_int_equal(write_at(store, 0, edge, 3), 0);
+	assert_int_equal(write_at(store, 0, edge, 4), 0);
 	assert_int_equal(comm_store_end_run(store, START + SECOND, "duration"), 0);
 	comm_store_close(store);
-	/* Of classes that no store of ours has, too. */
+	/* Of classes that no store of ours has, too, and what nobody reads. */
 	sql("INSERT INTO census SELECT 1, (SELECT min(id) FROM slice), 2, (SELECT max(id) FROM "
 	    "context), 1, value,"
-	    " 3, 30, 300 FROM json_each('[0, 1, 9, 10, 11, 19, 20, 4294967296]')");
+	    " 3, 30, 300 FROM json_each('[-9223372036854775808, -1, 0, 1, 9, 10, 11, 19, 20, "
+	    "4294967296]')");
+	sql("INSERT INTO census SELECT run, slice, thread, context, object, 5, 0, 0, 0 FROM census "
+	    "LIMIT 1");
 	assert_int_equal(next(0, COMM_RUN_FINISHED, &batch), 0);
 	assert_int_equal(batch.flows, 0);
-	assert_true(sum_of(&batch, "fresh", BYTES, &rows) == 10 + 20 + 7);
+	assert_true(sum_of(&batch, "fresh", BYTES, &rows) == 10 + 20 + 7 + 80);
 	assert_int_equal(rows, 3);
 	assert_true(sum_of(&batch, "fresh", VARIANCE, &rows) == 25);
 	/* 10^2 / 25, one, and both of the slice. */
 	assert_true(sum_of(&batch, "fresh", SAMPLES, &rows) == 4 + 1 + 2);
 	assert_non_null(strstr(batch.rows.bytes, "\tacross\t"));
 	assert_non_null(strstr(batch.rows.bytes, "\town\t"));
-	assert_non_null(strstr(batch.rows.bytes, "\t7\t0\t0\t0\t2\tunknown\t"));
-	assert_true(sum_of(&batch, "census", BYTES, &rows) == 8 * 30);
-	assert_int_equal(rows, 8);
-	assert_true(sum_of(&batch, "census", VARIANCE, &rows) == 8 * 300);
-	assert_true(sum_of(&batch, "census", SAMPLES, &rows) == 8 * 3);
+	assert_non_null(strstr(batch.rows.bytes, "\t87\t0\t0\t0\t2\tunknown\t"));
+	assert_true(sum_of(&batch, "census", BYTES, &rows) == 6 * 30);
+	assert_int_equal(rows, 6);
+	assert_true(sum_of(&batch, "census", VARIANCE, &rows) == 6 * 300);
+	assert_true(sum_of(&batch, "census", SAMPLES, &rows) == 6 * 3);
 	assert_non_null(strstr(batch.rows.bytes, "\twaits\t"));
 	assert_non_null(strstr(batch.rows.bytes, "\tchanged 1\t"));
 	assert_non_null(strstr(batch.rows.bytes, "\tchanged 10000\t"));
