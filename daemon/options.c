@@ -93,7 +93,8 @@ static const struct argp_option options[] = {
 	 2},
 	{"debug-registers", OPT_DEBUG_REGISTERS, "N", 0,
 	 "Of the four debug registers of each CPU take N, as far as they are free, for windows on "
-	 "fresh data (default 3); a debugger has the others",
+	 "fresh data (default 3); a debugger has the others; 0: windows are by looks when threads "
+	 "leave their CPUs",
 	 2},
 	{"counters", OPT_COUNTERS, NULL, 0,
 	 "Count CPU time, waits, switches, page faults and migrations of each thread", 2},
@@ -529,7 +530,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		opt->watch_per_s = (uint32_t)want_number(state, "--watch", arg, 0, 100000);
 		break;
 	case OPT_DEBUG_REGISTERS:
-		value = want_number(state, "--debug-registers", arg, 1, COMM_DEBUG_REGISTERS);
+		value = want_number(state, "--debug-registers", arg, 0, COMM_DEBUG_REGISTERS);
 		opt->debug_registers = (uint32_t)value;
 		if (value != opt->debug_registers)
 			wrong(state, "--debug-registers wants a whole number, not '%s'", arg);

@@ -158,10 +158,13 @@ static void open_windows(struct survey *s, const struct comm_companion_config *c
 	/* The same data would count twice. */
 	if (config->sampler->watches && config->options->watch_per_s)
 		return;
-	if (!comm_register_windows_create(&registers, &s->registers, &why))
+	if (registers.slots && !comm_register_windows_create(&registers, &s->registers, &why))
 		return;
 	if (comm_switch_windows_create(&switches, &s->switches, &neither) &&
-	    asprintf(err, "who writes fresh data is not known: %s; %s", why ? why : "out of memory",
+	    asprintf(err, "who writes fresh data is not known: %s; %s",
+		     why	       ? why
+		     : registers.slots ? "out of memory"
+				       : "--debug-registers is 0",
 		     neither ? neither : "out of memory") < 0)
 		*err = NULL;
 	free(why);

@@ -17,7 +17,7 @@ mapfile -t cpus < <(python3 -c 'import os; [print(cpu) for cpu in sorted(os.sche
 
 "$dir/paired" &
 pids+=($!)
-"$commd" -q --source bpf --rate 1000 --slice 500ms --store "$dir/live.db" --pid "${pids[0]}" >"$dir/log" 2>&1 &
+"$commd" -q --source bpf --debug-registers 0 --rate 1000 --slice 500ms --store "$dir/live.db" --pid "${pids[0]}" >"$dir/log" 2>&1 &
 pids+=($!)
 # apart: where each thread may run, by its name: "0 left left", "1 right right".
 apart() {

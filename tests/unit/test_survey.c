@@ -31,6 +31,7 @@ enum { MS = 1000000, TURN_MS = 50, PER_MILLE = 10 }; /* the budget, of time */
 static char self;
 static struct comm_switch_windows_stats made;
 static bool has_registers;
+static uint32_t n_asked_for = 3;
 static int n_stops, n_turns, n_offered;
 static struct comm_live_word offered;
 static bool knows_strings;
@@ -129,7 +130,7 @@ void made_turn(struct comm_switch_windows *w, uint64_t at_ns, double left_ns, do
 
 static int open_survey(void **state)
 {
-	const struct comm_options options = {.overhead = 0.01};
+	const struct comm_options options = {.overhead = 0.01, .debug_registers = n_asked_for};
 	const struct comm_sampler sampler = {0};
 	const struct comm_companion_config config = {.options = &options, .sampler = &sampler};
 	void *ret = NULL;
@@ -145,6 +146,20 @@ static int open_survey(void **state)
 		return -1;
 	survey = ret;
 	return 0;
+}
+
+/* Registers that trap, and that nobody wants to be set. */
+static void test_no_registers(void **state)
+{
+	(void)state;
+	survey_close(survey);
+	has_registers = true;
+	n_asked_for = 0;
+	open_survey(state);
+	n_asked_for = 3;
+	has_registers = false;
+	assert_null(survey->registers);
+	assert_non_null(survey->switches);
 }
 
 static int open_with_registers(void **state)
@@ -402,6 +417,7 @@ int main(void)
 		TEST(test_sole_threads),
 		TEST(test_sole_threads_without_windows),
 		TEST(test_words_that_change_late),
+		cmocka_unit_test_setup_teardown(test_no_registers, open_survey, close_survey),
 		cmocka_unit_test_setup_teardown(test_registers_follow_the_budget,
 						open_with_registers, close_survey),
 		cmocka_unit_test_setup_teardown(test_registers_are_paid, open_with_registers,
