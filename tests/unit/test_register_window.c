@@ -231,7 +231,6 @@ static void test_word_that_others_read(void **state)
 	struct comm_register_windows_stats stats;
 	const unsigned int each = 2 * COMM_BREAKPOINT_TRAPS;
 
-	(void)state;
 	for (unsigned int i = 0; i < 6; i++) {
 		/* Traps that another process had a part of are no try. */
 		unsigned int strangers = i / 3, turns = 2 + strangers + i % 3, most = 3 + strangers;
@@ -258,6 +257,7 @@ static void test_word_that_others_read(void **state)
 		assert_true(told(JOURNAL, MATCHER) == 0);
 		assert_int_equal(heard.n, 1);
 		assert_int_equal(n_traps_made, turns < most ? turns * each + 3 : most * each);
+		teardown(state);
 	}
 }
 
