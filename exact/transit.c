@@ -37,6 +37,7 @@ struct channel {
 /* On memory that children of fork() share. */
 static struct {
 	uint32_t owner; /* thread, 0: nobody */
+	uint32_t takes; /* how often it had one */
 	uint32_t last_id;
 	uint64_t uses, lost;
 	uint32_t n_runs, free; /* that were ever used; the first of those that are free, 0: none */
@@ -59,9 +60,9 @@ int comm_transit_init(const struct comm_transit_host *of)
  */
 static bool take_table(void)
 {
-	uint32_t self, owner = 0;
+	uint32_t self, owner = 0, takes, before = 0;
 	unsigned int turn = 0;
-	bool is_late = false;
+	bool is_late;
 
 	if (!table)
 		return false;
@@ -70,16 +71,25 @@ static bool take_table(void)
 					    __ATOMIC_RELAXED)) {
 		if (owner == self)
 			return false;
+		takes = __atomic_load_n(&table->takes, __ATOMIC_RELAXED);
+		/* Who gives it back and takes it again lives. */
+		if (takes != before)
+			turn = 0;
+		before = takes;
+		is_late = !host->give_way(turn++);
 		if (!is_late)
 			owner = 0;
-		is_late = !host->give_way(turn++);
 	}
+	__atomic_store_n(&table->takes, table->takes + 1, __ATOMIC_RELAXED);
 	return true;
 }
 
+/* Unless another one has taken it, as this one stood still for so long. */
 static void give_table_back(void)
 {
-	__atomic_store_n(&table->owner, 0, __ATOMIC_RELEASE);
+	uint32_t self = host->self();
+
+	__atomic_compare_exchange_n(&table->owner, &self, 0, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 static void free_run(uint32_t i)
@@ -88,7 +98,7 @@ static void free_run(uint32_t i)
 	table->free = i;
 }
 
-/* What is in it is not known any more, nor what comes of calls that are under way. */
+/* What is in it is not known any more, nor what comes of calls that are under way, and of others until these have ended. */
 static void forget(struct channel *c)
 {
 	while (c->first) {
@@ -100,7 +110,7 @@ static void forget(struct channel *c)
 	c->last = 0;
 	c->bytes = 0;
 	for (int i = 0; i < WRITES; i++)
-		c->write[i].id = 0;
+		c->write[i] = (struct write){.id = c->write[i].id};
 }
 
 static bool is_same(const struct comm_transit_end *a, const struct comm_transit_end *b)
@@ -308,6 +318,18 @@ static struct channel *written_to(const struct comm_transit_end *end)
 	return find_or_make(&peer);
 }
 
+/* Nobody who is followed reads a pipe that seems to hold more than it can: what is gone is gone. */
+static void drop_gone(struct channel *c, int fd)
+{
+	int64_t queued;
+
+	if (c->end.kind != COMM_TRANSIT_PIPE || c->bytes <= COMM_TRANSIT_WRITE_MAX || has_unsure(c))
+		return;
+	queued = host->queued(fd);
+	if (queued >= 0 && (uint64_t)queued < c->bytes)
+		take(c, c->bytes - queued, NULL, NULL);
+}
+
 bool comm_transit_write(const struct comm_transit_end *end, int fd, struct comm_transit_call *ret)
 {
 	struct channel *c;
@@ -324,6 +346,7 @@ bool comm_transit_write(const struct comm_transit_end *end, int fd, struct comm_
 		give_table_back();
 		return false;
 	}
+	drop_gone(c, fd);
 	ret->end = c->end;
 	ret->is_followed = true;
 	ret->is_blurred = has_unsure(c) && !settle(c, fd);

@@ -10,7 +10,8 @@
  * Others may use the channel who are not followed, and calls of several threads overlap, so that the order in which they
  * began is not the one in which the kernel took them.  So each read compares what should be left with what the kernel
  * says is left (host->queued).  Bytes of which that does not say who wrote them have no writer.  This errs only where
- * somebody who is not followed takes bytes out and puts as many in between two looks.
+ * somebody who is not followed takes bytes out and puts as many in between two looks, or puts bytes in while a call that
+ * is followed is under way.
  *
  * Memory is bounded: where there is no room, a channel that was not used for long is forgotten.
  *
@@ -29,7 +30,8 @@
 enum {
 	COMM_TRANSIT_CHANNELS = 4096,
 	COMM_TRANSIT_RUNS = 1 << 18,
-	COMM_TRANSIT_WRITE_MAX = 1 << 28, /* bytes: a longer call is not followed */
+	/* Bytes: as many as a pipe may hold.  A longer call is not followed, for the kernel takes it in parts. */
+	COMM_TRANSIT_WRITE_MAX = 1 << 20,
 };
 
 enum comm_transit_kind { COMM_TRANSIT_PIPE = 1, COMM_TRANSIT_SOCKET };

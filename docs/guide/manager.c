@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -54,6 +55,7 @@ static void join(size_t a, size_t b, size_t n, size_t fair)
 
 static void place(const struct comm_report *report, size_t groups)
 {
+	char task[64];
 	size_t n = report->n_nodes < MANY ? report->n_nodes : MANY,
 	       fair = (n + groups - 1) / groups;
 
@@ -82,8 +84,9 @@ static void place(const struct comm_report *report, size_t groups)
 			group_of[of] = least + 1;
 			load[least] += members[of];
 		}
-		/* A thread may have ended: then there is none. */
-		if (node->kind == COMM_NODE_THREAD && !node->other && node->tid)
+		/* The number of one that has ended is nobody's, or another process's by now. */
+		snprintf(task, sizeof(task), "/proc/%u/task/%u", node->tgid, node->tid);
+		if (node->kind == COMM_NODE_THREAD && !node->other && !access(task, F_OK))
 			sched_setaffinity(node->tid, sizeof(cpu_set_t), &cpus[group_of[of] - 1]);
 	}
 }
@@ -95,12 +98,13 @@ int main(int argc, char **argv)
 	struct comm_report *report;
 	size_t groups = 0;
 	char *err = NULL;
-	int code = 0;
+	bool is_running, was_running = false;
+	int code = 0, seconds = argc > 2 ? atoi(argv[2]) : 0;
 
 	while (groups < GROUPS && 3 + (int)groups < argc &&
 	       !parse_cpus(argv[3 + groups], &cpus[groups]))
 		groups++;
-	if (argc < 5 || 3 + (int)groups != argc) {
+	if (argc < 5 || seconds < 1 || 3 + (int)groups != argc) {
 		fprintf(stderr, "usage: manager STORE SECONDS CPUS CPUS...\n");
 		return 2;
 	}
@@ -115,12 +119,15 @@ int main(int argc, char **argv)
 		err = NULL;
 		code = comm_reader_report(reader, &query, &report, &err);
 		if (!code) {
-			place(report, groups);
-			if (report->run->state != COMM_RUN_RUNNING)
-				break;
+			is_running = report->run->state == COMM_RUN_RUNNING;
+			if (is_running)
+				place(report, groups);
 			comm_report_free(report);
+			if (was_running && !is_running)
+				break;
+			was_running = is_running;
 		}
-		sleep(atoi(argv[2]));
+		sleep(seconds);
 	}
 	if (code)
 		fprintf(stderr, "manager: %s\n", err ? err : "no memory");

@@ -144,28 +144,63 @@ static void set_writer(void *ctx, uint32_t writer, uint64_t date, uint64_t bytes
 	}
 }
 
+/* Memory that the program names, which may not be there: that is the kernel's to say. */
+static bool fetch(void *to, const void *from, size_t bytes)
+{
+	const struct iovec local = {to, bytes}, remote = {(void *)from, bytes};
+	int err = errno;
+	bool is_there = process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)bytes;
+
+	errno = err;
+	return is_there;
+}
+
 /* Before a call, of which nothing is followed with flags of these. */
 enum { NOT_FOLLOWED = MSG_PEEK | MSG_OOB };
 
-static struct move begin_write(int fd, const struct iovec *v, int count, int flags)
+static void follow_write(struct move *m, const struct comm_transit_end *end, const struct iovec *v,
+			 int count)
 {
-	struct move m = {.fd = fd};
-	struct comm_transit_end end;
 	struct parts parts = {.v = v, .count = count};
 	size_t bytes = 0;
+	int err = errno;
 
-	comm_exact_thread();
-	m.site = site_of(fd, &end);
-	if (!end.kind || flags & NOT_FOLLOWED || count < 0 || count > IOV_MAX)
-		return m;
 	for (int i = 0; i < count && bytes <= COMM_TRANSIT_WRITE_MAX; i++)
 		bytes += v[i].iov_len < COMM_TRANSIT_WRITE_MAX ? v[i].iov_len
 							       : COMM_TRANSIT_WRITE_MAX + 1;
-	if (bytes > COMM_TRANSIT_WRITE_MAX || !comm_transit_write(&end, fd, &m.call))
-		return m;
-	parts.own = comm_exact_writer(m.site);
-	put_all(&m.call, &parts);
-	comm_transit_sent(&m.call);
+	if (bytes <= COMM_TRANSIT_WRITE_MAX && comm_transit_write(end, m->fd, &m->call)) {
+		parts.own = comm_exact_writer(m->site);
+		put_all(&m->call, &parts);
+		comm_transit_sent(&m->call);
+	}
+	errno = err;
+}
+
+static struct move begin_write(int fd, const void *p, size_t n, int flags)
+{
+	const struct iovec one = {(void *)p, n};
+	struct move m = {.fd = fd};
+	struct comm_transit_end end;
+
+	comm_exact_thread();
+	m.site = site_of(fd, &end);
+	if (end.kind && !(flags & NOT_FOLLOWED))
+		follow_write(&m, &end, &one, 1);
+	return m;
+}
+
+/* v: the program's own. */
+static struct move begin_writev(int fd, const struct iovec *v, size_t count, int flags)
+{
+	struct iovec copy[IOV_MAX];
+	struct move m = {.fd = fd};
+	struct comm_transit_end end;
+
+	comm_exact_thread();
+	m.site = site_of(fd, &end);
+	if (end.kind && !(flags & NOT_FOLLOWED) && count && count <= IOV_MAX &&
+	    fetch(copy, v, count * sizeof(*v)))
+		follow_write(&m, &end, copy, (int)count);
 	return m;
 }
 
@@ -174,10 +209,13 @@ static struct move begin_read(int fd, int flags)
 	struct move m = {.fd = fd};
 	struct comm_transit_end end;
 
+	int err = errno;
+
 	comm_exact_thread();
 	m.site = site_of(fd, &end);
 	if (end.kind && !(flags & NOT_FOLLOWED))
 		comm_transit_read(&end, &m.call);
+	errno = err;
 	return m;
 }
 
@@ -323,7 +361,7 @@ size_t fread(void *restrict p, size_t bytes, size_t n, FILE *restrict f)
 ssize_t write(int fd, const void *p, size_t n)
 {
 	const struct iovec one = {(void *)p, n};
-	struct move m = begin_write(fd, &one, 1, 0);
+	struct move m = begin_write(fd, p, n, 0);
 	ssize_t ret = REAL(write)(fd, p, n);
 
 	end_write(&m, &one, 1, ret);
@@ -342,7 +380,7 @@ ssize_t pwrite64(int fd, const void *p, size_t n, off_t offset) __attribute__((a
 
 ssize_t writev(int fd, const struct iovec *v, int count)
 {
-	struct move m = begin_write(fd, v, count, 0);
+	struct move m = begin_writev(fd, v, count > 0 ? count : 0, 0);
 	ssize_t ret = REAL(writev)(fd, v, count);
 
 	end_write(&m, v, count, ret);
@@ -352,7 +390,7 @@ ssize_t writev(int fd, const struct iovec *v, int count)
 ssize_t send(int fd, const void *p, size_t n, int flags)
 {
 	const struct iovec one = {(void *)p, n};
-	struct move m = begin_write(fd, &one, 1, flags);
+	struct move m = begin_write(fd, p, n, flags);
 	ssize_t ret = REAL(send)(fd, p, n, flags);
 
 	end_write(&m, &one, 1, ret);
@@ -363,7 +401,7 @@ ssize_t sendto(int fd, const void *p, size_t n, int flags, const struct sockaddr
 	       socklen_t to_bytes)
 {
 	const struct iovec one = {(void *)p, n};
-	struct move m = begin_write(fd, &one, 1, flags);
+	struct move m = begin_write(fd, p, n, flags);
 	ssize_t ret = REAL(sendto)(fd, p, n, flags, to, to_bytes);
 
 	end_write(&m, &one, 1, ret);
@@ -372,10 +410,16 @@ ssize_t sendto(int fd, const void *p, size_t n, int flags, const struct sockaddr
 
 ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
-	struct move m = begin_write(fd, message->msg_iov, message->msg_iovlen, flags);
+	struct msghdr copy;
+	bool is_there = fetch(&copy, message, sizeof(copy));
+	struct move m = begin_writev(fd, is_there ? copy.msg_iov : NULL,
+				     is_there ? copy.msg_iovlen : 0, flags);
 	ssize_t ret = REAL(sendmsg)(fd, message, flags);
 
-	end_write(&m, message->msg_iov, message->msg_iovlen, ret);
+	if (ret > 0)
+		end_write(&m, message->msg_iov, message->msg_iovlen, ret);
+	else
+		end_write(&m, NULL, 0, ret);
 	return ret;
 }
 

@@ -49,6 +49,11 @@ check "s: by which way, with callers" edges s "$ways"
 runtime s '--function=[[]pipe]'
 check "s: what goes into pipes alone" edges s "$into"
 too_many s
+gcc "${flags[@]}" -Wno-nonnull -o "$dir/refused" tests/e2e/refused.c && gcc "${flags[@]}" -Wno-nonnull -fsanitize=thread -c -o "$dir/r.o" tests/e2e/refused.c &&
+  gcc -o "$dir/refused-s" "$dir/r.o" "$O/libcomm-exact.a" -lpthread || exit 1
+"$dir/refused" >"$dir/plain"
+timeout 100 "$commd" -q --source exact --store "$dir/refused.db" -- "$dir/refused-s" >"$dir/followed" 2>"$dir/log"
+check "s: what the kernel refuses it refuses" diff "$dir/plain" "$dir/followed"
 if command -v valgrind >/dev/null && [ -x "$O/exact/commexact-amd64-linux" ]; then
   runtime v
   check "v: by which way" edges v "$ways"

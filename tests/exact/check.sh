@@ -68,10 +68,10 @@ is "a line is read first once" "$(edges functions ':produce$' ':consume$')" "80 
 
 exact kernel
 is "what the kernel reads for a thread" "$(edges functions ':produce$' ':\[pipe\]$')" "1 8192 8192"
-is "what the kernel writes for a thread" "$(edges functions ':\[pipe\]$' ':consume$')" "1 8192 8192"
+is "what the kernel writes for a thread is of who put it in" "$(edges functions ':\[pipe\]$' ':consume$') $(edges functions ':produce$' ':consume$')" "0 0 0 1 8192 8192"
 
 exact kernel --kernel-reads=no
-is "or not, if it is not to be counted" "$(edges functions ':produce$' ':\[pipe\]$') $(edges functions ':\[pipe\]$' ':consume$')" "0 0 0 1 8192 8192"
+is "or not, if it is not to be counted" "$(edges functions ':produce$' ':\[pipe\]$') $(edges functions ':produce$' ':consume$')" "0 0 0 1 8192 8192"
 exact kernel '--function=[[]pipe]'
 is "and alone, of a pipe" "$(edges functions ':produce$' ':\[pipe\]$') $(edges functions . ':consume$')" "1 8192 8192 0 0 0"
 exact atomic --function=add
