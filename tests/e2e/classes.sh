@@ -69,7 +69,7 @@ objects_are_told() { # STORE
   report "$1" object && jq -e '["Order", "Parcel", "dict", "list"] as $classes |
       [.nodes[] | select(.object_kind == "block" and (.name | endswith(" (heap blocks)")))] as $all |
       [$classes[] as $class | [$all[] | select(.name == "\($class) (heap blocks)") | .read_bytes] | add // 0] as $told |
-      (($told | min) > 0.02 * ($told | max) and ($told | min) > 0) or error("\($told)")' \
+      (($told | min) > 0.005 * ($told | max) and ($told | min) > 0) or error("\($told)")' \
     "$dir/r" >"$dir/out" 2>&1
 }
 "$python" tests/e2e/classes.py 240 &

@@ -226,9 +226,19 @@ load() {
 	insmod /modules/commprof.ko; result $? "load: module" ""
 }
 
+# What a process that was killed had open is closed some time later.
+unload_one() { # module
+	waited=0
+	while [ "$(cat /sys/module/$1/refcnt)" != 0 ] && [ $waited -lt 600 ]; do
+		sleep 0.1
+		waited=$((waited + 1))
+	done
+	rmmod $1
+}
+
 unload() {
-	rmmod commprof; result $? "unload: module" ""
-	rmmod standin; result $? "unload: stand-in PMU" ""
+	unload_one commprof; result $? "unload: module" ""
+	unload_one standin; result $? "unload: stand-in PMU" ""
 }
 
 number=0
