@@ -187,9 +187,11 @@ static void read_text(void)
 
 static void through_pipe(void)
 {
+	static char sent[24];
 	int fd[2];
 
-	if (pipe(fd) || write(fd[1], other, 24) != 24 || read(fd[0], shared.text, 24) != 24)
+	memset(sent, 7, 24);
+	if (pipe(fd) || write(fd[1], sent, 24) != 24 || read(fd[0], shared.text, 24) != 24)
 		abort();
 	close(fd[0]);
 	close(fd[1]);
@@ -431,7 +433,8 @@ int main(void)
 	expect("memcpy", write_text, NULL, read_text, 24, 24);
 	expect("memset", set_text, NULL, read_text, 24, 24);
 	expect("memmove", move_text, NULL, read_text, 24, 24);
-	expect_functions("read()", through_pipe, NULL, read_text, "[pipe]", "read_text", 24, 24);
+	expect_functions("read()", through_pipe, NULL, read_text, "through_pipe", "read_text", 24,
+			 24);
 	expect_functions("write()", set_text, NULL, into_pipe, "set_text", "[pipe]", 24, 24);
 	expect("atomics", write_atomics, NULL, read_atomics, 1 + 2 + 4 + 8 + 16,
 	       1 + 2 + 4 + 8 + 16);
