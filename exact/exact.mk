@@ -17,7 +17,7 @@ endif
 # Valgrind's headers do not pass our warnings: included as system headers.
 VGTOOL_INC := -isystem $(VG_INC) -Iexact
 
-VGTOOL_SRC := main call pattern region instrument trace marks marked shadow table dates array text backing mapping transit moves turn wait site image frames object program output memory_vg
+VGTOOL_SRC := main call draw pattern region instrument trace marks marked shadow table dates array text backing mapping transit moves turn wait site image frames object program output memory_vg
 VGTOOL_O := $(VGTOOL_SRC:%=$(O)/exact/%.o)
 VGTOOL_TOOL := $(O)/exact/commexact-$(VG_PLATFORM)
 VGTOOL_PRELOAD := $(O)/exact/vgpreload_commexact-$(VG_PLATFORM).so

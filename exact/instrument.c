@@ -178,7 +178,8 @@ static Bool merge(struct builder *b, const struct pending *next)
 	struct pending *old;
 	Bool writes = next->kind == COMM_TRACE_WRITE;
 
-	if (next->kind & ~COMM_TRACE_UPDATE || next->is_told)
+	/* What is drawn is drawn one by one. */
+	if (next->kind & ~COMM_TRACE_UPDATE || next->is_told || trace->draw)
 		return False;
 	for (UInt i = b->n_accesses; i-- > b->reported;) {
 		Bool same_base;

@@ -23,6 +23,7 @@
 
 #include "array.h"
 #include "call.h"
+#include "draw.h"
 #include "instrument.h"
 #include "mapping.h"
 #include "mark.h"
@@ -61,10 +62,11 @@ static struct {
 	uint64_t since_ns;	   /* when the last one of them came to wait */
 } * pauses;
 
-static Int granularity_bytes = 8, callers;
+static Int granularity_bytes = 8, callers, draw_period;
 static Long phase_instructions;
 static Bool by_line, start_counting = True, objects = True, kernel_reads = True;
-static const HChar *calls, *function, *out_path = "commexact.out.%p";
+static const HChar *calls, *function, *out_path = "commexact.out.%p",
+				      *draw_path = "commexact.drawn.%p";
 
 static Bool option(const HChar *arg)
 {
@@ -75,6 +77,8 @@ static Bool option(const HChar *arg)
 		/* Now, not when the file is made, at the end of a run that took hours. */
 		if (!*out_path)
 			VG_(fmsg_bad_option)(arg, "--exact-out wants the name of a file\n");
+	} else if (VG_BINT_CLO(arg, "--draw", draw_period, 1, 1 << 30)) {
+	} else if (VG_STR_CLO(arg, "--draw-out", draw_path)) {
 	} else if (VG_STR_CLO(arg, "--calls", calls)) {
 	} else if (VG_STR_CLO(arg, "--function", function)) {
 	} else if (VG_BINT_CLO(arg, "--callers", callers, 1, 16)) {
@@ -101,6 +105,8 @@ static void usage(void)
 	 "    --function=FN             count what FN reads alone, a name or a pattern [all]\n"
 	 "    --callers=N               in place of that: tell N callers of each function\n"
 	 "    --phase-instructions=N    begin a new phase every N instructions\n"
+	 "    --draw=N                  draw one in N loads and one in N stores, too [none]\n"
+	 "    --draw-out=FILE           where to (draw.h) [commexact.drawn.%%p]\n"
 	 "    --start=no|yes            count from the beginning, or from a marker [yes]\n"
 	 "    --kernel-reads=no|yes     count what system calls read [yes]\n"
 	 "  For threads to take turns fairly, add --fair-sched=yes.\n");
@@ -270,12 +276,14 @@ static void kernel_reads_string(CorePart part, ThreadId tid, const HChar *what, 
 static void new_mapping(Addr addr, SizeT bytes, Bool r, Bool w, Bool x, ULong info)
 {
 	comm_trace_flush(&trace);
+	comm_draw_mapped();
 	comm_mapping_gone(addr, bytes);
 }
 
 static void new_brk(Addr addr, SizeT bytes, ThreadId tid)
 {
 	comm_trace_flush(&trace);
+	comm_draw_mapped();
 	comm_mapping_gone(addr, bytes);
 }
 
@@ -290,6 +298,7 @@ static void old_mapping(Addr addr, SizeT bytes)
 static void moved_mapping(Addr from, Addr to, SizeT bytes)
 {
 	comm_trace_flush(&trace);
+	comm_draw_mapped();
 	comm_mapping_moved(from, to, bytes);
 }
 
@@ -337,7 +346,9 @@ static void write_result(void)
 	for (UInt i = 0; i < comm_array_count(&threads); i++) {
 		if (!thread_at(i)->end_ns && thread_at(i)->pid == (UInt)VG_(getpid)())
 			read_name(thread_at(i));
+		comm_draw_thread(thread_at(i));
 	}
+	comm_draw_finish();
 	comm_output_finish();
 }
 
@@ -373,6 +384,7 @@ static void forked(ThreadId tid)
 	comm_trace_forked(&trace);
 	comm_moves_forked();
 	comm_output_forked();
+	comm_draw_forked();
 	/* The other threads are the parent's; their slots will be used again. */
 	for (UInt i = 0; i < VG_N_THREADS; i++) {
 		number_of[i] = NO_THREAD;
@@ -384,6 +396,22 @@ static void name_object(uint32_t i, const struct comm_marks_object *piece)
 {
 	if (objects)
 		comm_object_named(i, piece);
+}
+
+static uint32_t draw(enum comm_trace_kind kind, uint64_t time_ns, uint64_t ip, uint64_t addr,
+		     uint32_t bytes)
+{
+	comm_draw_access(thread_at(trace.thread), kind == COMM_TRACE_WRITE, time_ns, ip, addr,
+			 bytes);
+	return comm_draw_distance();
+}
+
+static void begin_draw(void)
+{
+	comm_draw_init(draw_path, draw_period);
+	trace.draw = draw;
+	trace.to_draw[COMM_TRACE_READ] = comm_draw_distance();
+	trace.to_draw[COMM_TRACE_WRITE] = comm_draw_distance();
 }
 
 static void after_options(void)
@@ -424,6 +452,8 @@ static void after_options(void)
 	comm_object_init(&trace.shadow);
 	comm_output_init(&trace, &threads, out_path);
 	comm_instrument_init(&trace, function);
+	if (draw_period)
+		begin_draw();
 }
 
 static void finish(Int exit_code)

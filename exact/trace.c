@@ -107,7 +107,7 @@ struct view {
 	uint64_t object_offset, page_offset, time_offset;
 	uint64_t bit;
 	uint32_t shift;
-	bool by_object, counting;
+	bool by_object, counting, drawing;
 	struct comm_tool_actor *all_actors;
 	const uint32_t *actor; /* of the running thread, by site */
 	uint32_t n_actors;     /* 0: it is in a region */
@@ -147,6 +147,7 @@ static INLINE struct view view_of(const struct comm_trace *trace)
 			 .all_actors = comm_array_at(&trace->table.actors, 0),
 			 .by_object = trace->by_object,
 			 .counting = trace->counting,
+			 .drawing = trace->draw,
 			 .instructions = trace->instructions,
 			 .phase_end = trace->phase_end,
 			 .begun = trace->instructions,
@@ -518,6 +519,15 @@ static INLINE void touch(struct comm_trace *trace, const struct view *v,
 	}
 }
 
+static RARE void draw(struct comm_trace *trace, uint64_t now_ns, uint64_t ip, uint64_t addr,
+		      uint32_t bytes, uint32_t kinds)
+{
+	for (uint32_t kind = COMM_TRACE_READ; kind <= COMM_TRACE_WRITE; kind++) {
+		if (kinds & kind && !--trace->to_draw[kind])
+			trace->to_draw[kind] = trace->draw(kind, now_ns, ip, addr, bytes);
+	}
+}
+
 static INLINE void end_phase(struct comm_trace *trace, struct view *v)
 {
 	tell_clock(trace, v);
@@ -566,6 +576,10 @@ static INLINE uint32_t work_off(struct comm_trace *trace, struct view *v,
 		uint64_t base = slot[access->base], addr = base + access->offset;
 		uint32_t kind = access->kind;
 
+		if (UNLIKELY(v->drawing) && v->counting && (kind & COMM_TRACE_UPDATE) &&
+		    (base || !(kind & COMM_TRACE_MAYBE)))
+			draw(trace, now_of(v), segment->ip[access - segment->access], addr,
+			     access->size_bytes, kind);
 		/* Plain reads and writes get code of their own. */
 		if (LIKELY(kind == COMM_TRACE_READ)) {
 			if (v->counting)
@@ -644,12 +658,14 @@ static const uint64_t *flush_from(struct comm_trace *trace, const uint64_t *slot
 	struct view v = view_of(trace);
 
 	/* The usual settings get a loop of their own, with them as constants. */
-	if (v.shift == 3 && v.counting && !v.by_object) {
+	if (v.shift == 3 && v.counting && !v.drawing && !v.by_object) {
+		v.drawing = false;
 		v.shift = 3;
 		v.counting = true;
 		v.by_object = false;
 		slot = work_off_all(trace, &v, slot, access);
-	} else if (v.shift == 3 && v.counting && v.by_object) {
+	} else if (v.shift == 3 && v.counting && !v.drawing && v.by_object) {
+		v.drawing = false;
 		v.shift = 3;
 		v.counting = v.by_object = true;
 		slot = work_off_all(trace, &v, slot, access);

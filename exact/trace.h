@@ -137,6 +137,13 @@ struct comm_trace {
 	uint32_t (*find_object)(uint64_t addr);
 	/* Called when instructions reach phase_end; moves phase_end. */
 	void (*end_phase)(void);
+	/*
+	 * The host's: draws an access, one of COMM_TRACE_READ and COMM_TRACE_WRITE, and says how many of that kind from
+	 * it on the next is drawn.  NULL: none is.
+	 */
+	uint32_t (*draw)(enum comm_trace_kind kind, uint64_t time_ns, uint64_t ip, uint64_t addr,
+			 uint32_t bytes);
+	uint32_t to_draw[COMM_TRACE_WRITE + 1]; /* by kind: how many from here on, from 1 */
 };
 
 void comm_trace_init(struct comm_trace *trace, uint32_t granule_bytes);

@@ -122,10 +122,34 @@ by_code() {
 is "and by code" "$(by_code) $(("$("$dump" "$tmp/out" lengths | cut -f3 | sort -u | wc -l)" > 10))" "1 0 1"
 is "of the code that took them" "$("$dump" "$tmp/out" lengths | awk -F'\t' '$3 == "spin" {n[$2] += $4} END {for (i in n) print n[i]}' | sort -n | awk '{n[NR] = $1} END {print NR, n[3] - n[2]}')" "3 500000"
 
+# What is drawn is what is counted; one in a hundred stands for a hundred.
+# Bytes of loads and of stores; whether each instruction lies in code that is mapped; how many threads.
+drawn() {
+  python3 - "$tmp/drawn" <<'END'
+import sys
+lines = [line.split() for line in open(sys.argv[1])]
+code = [(int(line[3], 16), int(line[4], 16)) for line in lines if line[0] == "map" and int(line[5], 16) & 4]
+rows = [line for line in lines if line[0] in ("load", "store")]
+print(*(sum(int(row[6], 16) for row in rows if row[0] == kind) for kind in ("load", "store")),
+      all(any(start <= int(row[4], 16) < end for start, end in code) for row in rows), len({row[3] for row in rows}))
+END
+}
+exact atomic --kernel-reads=no --draw=1 --draw-out="$tmp/drawn"
+reads=$("$dump" "$tmp/out" functions | awk -F'\t' '{b += $4} END {printf "%.0f\n", b}')
+all=$(drawn)
+threads=$("$dump" "$tmp/out" threads | cut -f3 | sort -u | grep -c .)
+is "all that is read is drawn, if one in one is" "$(echo "$all" | cut -d' ' -f1,3-)" "$reads True $threads"
+exact atomic --kernel-reads=no --draw=100 --draw-out="$tmp/drawn"
+part=$(drawn)
+echo "$all $part" | awk '{exit !($1 > 80 * $5 && $1 < 125 * $5 && $2 > 80 * $6 && $2 < 125 * $6)}'
+ok $? "and one in a hundred of loads and of stores"
+(cd "$tmp" && valgrind -q --tool=commexact --draw=10 --draw-out="$tmp/none/none" --exact-out="$tmp/out" echo has-run >"$tmp/log" 2>&1)
+[ $? = 1 ] && grep -q 'cannot write' "$tmp/log" && ! grep -q has-run "$tmp/log"
+ok $? "where it cannot be written is said before the program runs"
 exact heap --granularity=3
 grep -q 'power of two' "$tmp/log"
 ok $? "a bad granularity is refused"
-mkdir "$tmp/none"
+mkdir -p "$tmp/none"
 (cd "$tmp/none" && valgrind -q --tool=commexact --exact-out= echo has-run >"$tmp/log" 2>&1)
 [ $? = 1 ] && grep -q 'wants the name of a file' "$tmp/log" && ! grep -q has-run "$tmp/log" && [ -z "$(ls -A "$tmp/none")" ]
 ok $? "an empty --exact-out is refused before the program runs"

@@ -201,8 +201,15 @@ def is_startup(name, module):
     return name.startswith(STARTUP) or os.path.basename(module).startswith("ld-linux")
 
 
-def read_store(db, est=None):
-    """{role: {(from, to): bytes}, function: ...} of what crossed threads, and totals."""
+def is_kernel(name, module):
+    """Of a system call: what it is for stands in the place of a function."""
+    return name.startswith("[") and not module
+
+
+def read_store(db, est=None, kernel=True):
+    """{role: {(from, to): bytes}, function: ...} of what crossed threads, and totals.
+
+    Without kernel, what it wrote for a thread has no writer, and what it read for one is left out."""
     con = sqlite3.connect("file:%s?mode=ro" % db, uri=True)
     try:
         tids = {i: (tid, tgid) for i, tid, tgid in con.execute("SELECT id, tid, tgid FROM thread")}
@@ -224,10 +231,14 @@ def read_store(db, est=None):
         for src, dst, a, b, n in con.execute(
                 "SELECT src_thread, dst_thread, src_context, dst_context, sum(edge.%s) FROM edge JOIN "
                 "slice ON slice.id = edge.slice WHERE slice.level = 0 GROUP BY 1, 2, 3, 4" % count):
-            ret["reads"] += n
-            ret["own"] += n if src == dst else 0
-            ret["thread"][dst] = ret["thread"].get(dst, 0) + n
             writer, reader = code.get(a, ("?", "")), code.get(b, ("?", ""))
+            if not kernel and is_kernel(*reader):
+                continue
+            ret["reads"] += n
+            ret["thread"][dst] = ret["thread"].get(dst, 0) + n
+            if not kernel and is_kernel(*writer):
+                continue
+            ret["own"] += n if src == dst else 0
             roles = role.get(src, "?"), role.get(dst, "?")
             if src == dst:
                 continue
