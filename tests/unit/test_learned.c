@@ -58,7 +58,7 @@ static double factor(bool itself)
 
 static bool met(uint32_t src_site, uint32_t dst_site)
 {
-	const struct comm_code_pair pair = {src_site, dst_site, OBJECT};
+	const struct comm_code_pair pair = {src_site, dst_site, OBJECT, false};
 
 	return comm_code_pairs_known(learned.code_pairs, &pair);
 }

@@ -345,6 +345,13 @@ static void hazard_unwritten(struct hazard *h, const struct comm_window_burst *b
 		comm_unwritten_sums_add(&h->unwritten, &end);
 }
 
+/* Accesses are sampled one by one, and what is behind this one is not known. */
+static bool is_alone(const struct comm_window_burst *b)
+{
+	return (b->weighing.exact || b->weighing.trigger == COMM_TRIGGER_ACCESSES) &&
+	       b->n_reads == 1 && !b->n_writes;
+}
+
 /* Emits a share of a read as a thread's that had the candidate's seat. */
 static void hazard_emit_part(struct hazard *h, const struct comm_window_burst *b,
 			     const struct comm_window_read *r, uint32_t candidate,
@@ -353,9 +360,10 @@ static void hazard_emit_part(struct hazard *h, const struct comm_window_burst *b
 	const struct comm_candidate *c = &h->candidate[candidate];
 	const struct hazard_code *code = &h->code[candidate];
 	double found = comm_area_found(h->areas, r->area);
+	bool alone = is_alone(b);
 
 	for (uint32_t i = 0; i < code->n; i++) {
-		const struct comm_code_pair pair = {code->site[i], r->site, r->object};
+		const struct comm_code_pair pair = {code->site[i], r->site, r->object, alone};
 		const struct comm_doubt_writer of = {part->thread, part->role, code->site[i],
 						     c->share * code->part[i]};
 		struct comm_edge_known known = {&c->ages, comm_doubt_of(&h->doubt, &of)};
@@ -366,8 +374,11 @@ static void hazard_emit_part(struct hazard *h, const struct comm_window_burst *b
 
 		if (code->met && c->level > 0 && c->chance < 1) {
 			if (part->thread != b->reader &&
-			    !comm_code_pairs_known(h->learned.code_pairs, &pair))
-				level = COMM_LEVEL_OBJECT;
+			    !comm_code_pairs_known(h->learned.code_pairs, &pair)) {
+				if (!comm_code_pairs_excused(h->learned.code_pairs, &pair))
+					level = COMM_LEVEL_OBJECT;
+				known.doubts.code = 1;
+			}
 			if (!comm_code_pairs_likely(h->learned.code_pairs, &pair,
 						    share * code->part[i] * found))
 				key.src_site = COMM_ID_OTHER;

@@ -36,9 +36,10 @@ static void meet(struct comm_learned *learned, const struct comm_window_read *r,
 
 		n_sites = comm_candidate_sites(learned->areas, c, word, &seen, site, part);
 		for (uint32_t j = 0; seen && j < n_sites; j++)
-			comm_code_pairs_met(learned->code_pairs,
-					    &(struct comm_code_pair){site[j], r->site, r->object},
-					    part[j]);
+			comm_code_pairs_met(
+				learned->code_pairs,
+				&(struct comm_code_pair){site[j], r->site, r->object, false},
+				part[j]);
 	}
 }
 
