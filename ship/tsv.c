@@ -48,8 +48,8 @@ static void begin_field(struct ship_tsv *tsv)
 	tsv->in_row = true;
 }
 
-/* FNV-1a, the same on each host: http://www.isthe.com/chongo/tech/comp/fnv/ */
-static uint64_t hash_of(const char *text)
+/* FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv/ */
+uint64_t ship_tsv_hash(const char *text)
 {
 	uint64_t hash = 0xcbf29ce484222325;
 
@@ -69,7 +69,7 @@ void ship_tsv_text(struct ship_tsv *tsv, const char *text, size_t most)
 	n = comm_text_clean(text, most + 1, clean, sizeof(clean));
 	if (n > most) {
 		n = comm_text_whole(clean, most - HASH_CHARS);
-		snprintf(hash, sizeof(hash), "~%016" PRIx64, hash_of(text));
+		snprintf(hash, sizeof(hash), "~%016" PRIx64, ship_tsv_hash(text));
 		memcpy(clean + n, hash, sizeof(hash));
 	}
 	for (const char *at = clean; *at;) {

@@ -37,6 +37,9 @@ void ship_tsv_int(struct ship_tsv *tsv, int64_t value);
 void ship_tsv_real(struct ship_tsv *tsv, double value);
 void ship_tsv_end_row(struct ship_tsv *tsv);
 
+/* Of a text, the same on each host. */
+uint64_t ship_tsv_hash(const char *text);
+
 void ship_tsv_clear(struct ship_tsv *tsv);
 void ship_tsv_deinit(struct ship_tsv *tsv);
 
