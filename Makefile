@@ -43,7 +43,7 @@ quote_rooms = $(addprefix -iquote libcomm/,$(1))
 INC_libcomm = $(call quote_rooms,$(USES_$(room))) $(MORE_$(room))
 DAEMON_ROOMS := daemon daemon/source daemon/companion
 INC_daemon := -iquote libcomm $(call quote_rooms,$(filter-out report%,$(ROOMS))) -Iinclude $(DAEMON_ROOMS:%=-iquote %) -iquote cli -iquote bpf -isystem $(O)/bpf -Ikmod/uapi -idirafter kmod -idirafter exact
-INC_ctl := -Iinclude -iquote cli -iquote ctl -iquote ctl/form -iquote ctl/html -iquote ctl/graph -iquote ctl/serve
+INC_ctl := -Iinclude -iquote cli -iquote ctl -iquote ctl/export -iquote ctl/form -iquote ctl/html -iquote ctl/graph -iquote ctl/serve
 INC_tests := -iquote libcomm $(call quote_rooms,$(ROOMS)) -Iinclude -iquote tests -idirafter exact -idirafter alloc
 LIBS_daemon := -lbpf -lpfm -lcap
 LIBS_tests := -lcmocka
@@ -55,7 +55,7 @@ LIBRARY_O := $(patsubst %.c,$(O)/%.o,$(wildcard $(LIBRARY_ROOMS:%=libcomm/%/*.c)
 # What both programs ask of a command line.
 CLI_O := $(patsubst %.c,$(O)/%.o,$(wildcard cli/*.c))
 DAEMON_O := $(patsubst %.c,$(O)/%.o,$(wildcard $(DAEMON_ROOMS:%=%/*.c))) $(CLI_O)
-CTL_O := $(patsubst %.c,$(O)/%.o,$(wildcard ctl/*.c ctl/form/*.c ctl/html/*.c ctl/graph/*.c ctl/serve/*.c)) $(O)/ctl/html/asset.o $(CLI_O)
+CTL_O := $(patsubst %.c,$(O)/%.o,$(wildcard ctl/*.c ctl/export/*.c ctl/form/*.c ctl/html/*.c ctl/graph/*.c ctl/serve/*.c)) $(O)/ctl/html/asset.o $(CLI_O)
 UNIT := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
 BENCH := $(patsubst %.c,$(O)/%,$(wildcard bench/bench_*.c))
 

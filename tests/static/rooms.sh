@@ -26,7 +26,7 @@ for room in "${!flags_of[@]}"; do
     of=${header%/*} of=${of#libcomm/}
     [ "$of" = "$room" ] || [ "$room:${of%%/*}" = ctl:ctl ] && continue
     case " ${flags[*]} " in
-    *" libcomm/$of "*) own+=("${header##*/}") ;;
+    *" libcomm/$of "* | *"-iquote $of "*) own+=("${header##*/}") ;;
     *) others+=("$header") ;;
     esac
   done
