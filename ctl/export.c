@@ -99,8 +99,10 @@ static const struct argp argp = {
 static int write_out(const struct options *options, struct comm_reader *reader,
 		     const struct comm_report *report)
 {
-	const struct ctl_export export = {reader, &options->common.query, report,
-					  options->common.all};
+	const struct ctl_export export = {.reader = reader,
+					  .query = &options->common.query,
+					  .report = report,
+					  .all = options->common.all};
 	char *bytes = NULL, *err = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&bytes, &size);

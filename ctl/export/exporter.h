@@ -44,6 +44,11 @@ struct ctl_export {
 	const struct comm_query *query; /* of the report */
 	const struct comm_report *report;
 	bool all; /* also what the run does not confirm, as it is estimated */
+	/*
+	 * In pprof: one of many profiles that a server adds up.  Each set of labels is a series there, so none has the number
+	 * of a thread, or how sure a part of the run is by itself.
+	 */
+	bool added_up;
 };
 
 /*

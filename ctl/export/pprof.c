@@ -23,6 +23,8 @@ enum {
 	PROFILE_STRING = 6,
 	PROFILE_TIME_NS = 9,
 	PROFILE_DURATION_NS = 10,
+	PROFILE_PERIOD_TYPE = 11,
+	PROFILE_PERIOD = 12,
 	PROFILE_COMMENT = 13,
 	PROFILE_DEFAULT_TYPE = 14,
 	TYPE_TYPE = 1,
@@ -84,13 +86,13 @@ static uint64_t string_of(struct profile *p, const char *prefix, const char *tex
 	return p->n_strings++;
 }
 
-static void put_type(struct profile *p, const char *type, const char *unit)
+static void put_type(struct profile *p, int field, const char *type, const char *unit)
 {
 	struct ctl_message m = {0};
 
 	ctl_message_number(&m, TYPE_TYPE, string_of(p, "", type));
 	ctl_message_number(&m, TYPE_UNIT, string_of(p, "", unit));
-	ctl_message_put(&p->out, PROFILE_SAMPLE_TYPE, &m);
+	ctl_message_put(&p->out, field, &m);
 }
 
 /* The mapping that a function lies in; ids start at 1. */
@@ -179,16 +181,17 @@ static const char *grade_of(const struct comm_report *report, const struct comm_
 	return edge->share_low >= least_share ? "at least" : NULL;
 }
 
-static void put_edge(struct profile *p, const struct comm_report *report,
-		     const struct comm_report_edge *edge, bool all)
+static void put_edge(struct profile *p, const struct ctl_export *export,
+		     const struct comm_report_edge *edge)
 {
+	const struct comm_report *report = export->report;
 	const struct comm_node *from = comm_report_node_at(report, edge->from);
 	const struct comm_node *to = comm_report_node_at(report, edge->to);
 	struct ctl_message sample = {0}, ids = {0}, values = {0};
 	const char *grade;
 	double bytes;
 
-	grade = grade_of(report, edge, all, &bytes);
+	grade = grade_of(report, edge, export->all, &bytes);
 	if (!grade || from->other || to->other || bytes < 1)
 		return;
 	p->n_samples++;
@@ -205,10 +208,12 @@ static void put_edge(struct profile *p, const struct comm_report *report,
 	ctl_message_put(&sample, SAMPLE_VALUE, &values);
 	label(p, &sample, "writer", from->parts[CTL_PART_THREAD]->name);
 	label(p, &sample, "reader", to->parts[CTL_PART_THREAD]->name);
-	label_number(p, &sample, "writer_tid", from->parts[CTL_PART_THREAD]->tid);
-	label_number(p, &sample, "reader_tid", to->parts[CTL_PART_THREAD]->tid);
-	label(p, &sample, "resolved", edge->resolved ? "yes" : "no");
-	label(p, &sample, "grade", grade);
+	if (!export->added_up) {
+		label_number(p, &sample, "writer_tid", from->parts[CTL_PART_THREAD]->tid);
+		label_number(p, &sample, "reader_tid", to->parts[CTL_PART_THREAD]->tid);
+		label(p, &sample, "resolved", edge->resolved ? "yes" : "no");
+		label(p, &sample, "grade", grade);
+	}
 	ctl_message_put(&p->out, PROFILE_SAMPLE, &sample);
 }
 
@@ -237,27 +242,34 @@ static int write_gzip(const struct ctl_message *m, FILE *out)
 	return code;
 }
 
-static void put_head(struct profile *p, const struct comm_query *query,
-		     const struct comm_report *report)
+static const char *how_sure(const struct ctl_export *export)
 {
-	const char *of = query->first_read ? "first_read" : "communicated";
+	if (export->report->exact)
+		return "Counted, not estimated.";
+	if (export->added_up)
+		return "Estimates from samples.";
+	return "Estimates from samples; their intervals are in commctl report. "
+	       "What the run does not confirm has the tag resolved:no; "
+	       "by its tag grade it is the least that it surely is, or with --all an estimate.";
+}
+
+static void put_head(struct profile *p, const struct ctl_export *export)
+{
+	const struct comm_report *report = export->report;
+	const char *of = export->query->first_read ? "first_read" : "communicated";
 
 	string_of(p, "", "");
-	put_type(p, of, "bytes");
-	put_type(p, "bursts", "count");
+	put_type(p, PROFILE_SAMPLE_TYPE, of, "bytes");
+	put_type(p, PROFILE_SAMPLE_TYPE, "bursts", "count");
+	/* Pyroscope and Parca name a profile by it, too. */
+	put_type(p, PROFILE_PERIOD_TYPE, "bursts", "count");
+	ctl_message_number(&p->out, PROFILE_PERIOD, 1);
 	ctl_message_number(&p->out, PROFILE_DEFAULT_TYPE, string_of(p, "", of));
 	ctl_message_number(&p->out, PROFILE_TIME_NS, report->run->start_unix_ns + report->from_ns);
 	ctl_message_number(&p->out, PROFILE_DURATION_NS, report->to_ns - report->from_ns);
 	ctl_message_number(&p->out, PROFILE_COMMENT,
 			   string_of(p, "commprof: ", report->run->command));
-	ctl_message_number(
-		&p->out, PROFILE_COMMENT,
-		string_of(p, "",
-			  report->exact ? "Counted, not estimated."
-					: "Estimates from samples; their intervals are in "
-					  "commctl report. What the run does not confirm has "
-					  "the tag resolved:no; by its tag grade it is the "
-					  "least that it surely is, or with --all an estimate."));
+	ctl_message_number(&p->out, PROFILE_COMMENT, string_of(p, "", how_sure(export)));
 }
 
 /* More than the locations of all nodes can be. */
@@ -286,9 +298,9 @@ int ctl_export_pprof(const struct ctl_export *export, FILE *out, char **err)
 	p.mapping = calloc(most, sizeof(*p.mapping));
 	if (!p.place || !p.mapping)
 		goto out;
-	put_head(&p, export->query, report);
+	put_head(&p, export);
 	for (size_t i = 0; i < report->n_shown; i++)
-		put_edge(&p, report, comm_report_edge_at(report, i), export->all);
+		put_edge(&p, export, comm_report_edge_at(report, i));
 	if (!p.n_samples && !p.out.failed) {
 		*err = strdup("nothing to export: of no flow the run says how much it is at least, "
 			      "see what \"commctl report\" says; --all exports them all the same");

@@ -11,7 +11,7 @@ import sys
 from protobuf import fields, varints
 
 PROFILE = {1: ("type", 2), 2: ("sample", 2), 3: ("mapping", 2), 4: ("location", 2), 5: ("function", 2), 6: ("string", 2),
-           9: ("time", 0), 10: ("duration", 0), 13: ("comment", 0), 14: ("default_type", 0)}
+           9: ("time", 0), 10: ("duration", 0), 11: ("period_type", 2), 12: ("period", 0), 13: ("comment", 0), 14: ("default_type", 0)}
 TYPE = {1: ("type", 0), 2: ("unit", 0)}
 SAMPLE = {1: ("locations", 2), 2: ("values", 2), 3: ("label", 2)}
 LABEL = {1: ("key", 0), 2: ("text", 0), 3: ("number", 0), 4: ("unit", 0)}
@@ -56,6 +56,8 @@ def main():
     types = [f"{text(t, 'type')} {text(t, 'unit')}" for t in (fields(raw, TYPE) for raw in top["type"])]
     assert all(len(sample["values"]) == len(types) for sample in samples)
     assert text(top, "default_type") in types[0]
+    period = fields(top["period_type"][0], TYPE)
+    assert f"{text(period, 'type')} {text(period, 'unit')}" in types and top["period"] == [1]
     json.dump({"types": types, "comments": [strings[i] for i in top["comment"]], "samples": samples}, sys.stdout)
 
 
