@@ -179,7 +179,7 @@ $(addprefix $(O)/tests/unit/test_,change cut label overview_words pairing topolo
 $(O)/tests/unit/test_cut: LIBS_tests += -lmetis
 $(O)/tests/unit/test_serve: $(addprefix $(O)/ctl/,serve/loopback.o serve/peer.o serve/request.o number.o)
 $(O)/tests/unit/test_serve: INC_tests += -iquote ctl/serve
-$(O)/tests/unit/test_ship: $(addprefix $(O)/ship/,batch.o pause.o tsv.o)
+$(O)/tests/unit/test_ship: $(addprefix $(O)/ship/,batch.o pause.o profile.o tsv.o) $(addprefix $(O)/ctl/,export/pprof.o export/protobuf.o utf8.o)
 $(O)/tests/unit/test_ship: INC_tests += -iquote ship
 $(addprefix $(O)/tests/unit/test_,hotplug priority target): LIBS_tests += -lcap
 $(O)/tests/unit/test_target: $(addprefix $(O)/daemon/,fence.o trigger.o)
@@ -269,7 +269,7 @@ E2E := $(wildcard tests/e2e/*.sh)
 CHECK_BUILD += $(addprefix $(O)/tests/e2e/,source_live source_bounds_live identity_live switch_window_live windows_live hotplug_live make_store known_accesses) $(O)/tests/vm/events $(O)/tests/soak/service $(O)/bench/storm
 CHECK_RUN += tests/soak/soak.sh
 # Scripts that attach to no program that runs: they may run beside those that do.
-CHECK_COMPUTE += $(addprefix tests/e2e/,consistent.sh html.sh serve.sh ship.sh fleet.sh metrics.sh packages.sh exact.sh exact_mapped.sh ctl.sh calls.sh completion.sh exact_strings.sh \
+CHECK_COMPUTE += $(addprefix tests/e2e/,consistent.sh html.sh serve.sh ship.sh ship_profiles.sh fleet.sh metrics.sh packages.sh exact.sh exact_mapped.sh ctl.sh calls.sh completion.sh exact_strings.sh \
 	perfdata.sh advise.sh graph.sh report.sh against_exact.sh library.sh python.sh golden.sh exact_stopped.sh)
 
 # The daemon without its main(): a test or a benchmark drives the sources, unchanged.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * commctl ship: runs commctl-ship, which has a client of a database in it that commctl is to do without.  It is beside
+ * commctl ship: runs commctl-ship, which has clients of a database and of HTTP in it that commctl is to do without.  It is beside
  * commctl in a build, and in ../lib/commprof when installed; by a PATH nothing is looked for.
  */
 #include <errno.h>
@@ -29,7 +29,8 @@ int ctl_ship(int argc, char **argv)
 			return CTL_FAILURE;
 		}
 	}
-	fprintf(stderr, "commctl: commctl-ship is not installed: it is in the package "
-			"commprof-ship, and is built where libpq-dev is\n");
+	fprintf(stderr,
+		"commctl: commctl-ship is not installed: it is in the package "
+		"commprof-ship, and is built where libpq-dev and libcurl4-openssl-dev are\n");
 	return CTL_FAILURE;
 }

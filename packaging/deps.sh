@@ -7,7 +7,7 @@ export LC_ALL=C
 
 build="gcc make pkg-config clang llvm bpftool libc6-dev libbpf-dev libzydis-dev libdw-dev libelf-dev
        libsqlite3-dev libpfm4-dev libcap-dev libseccomp-dev zlib1g-dev libzstd-dev liblzma-dev libncurses-dev libiberty-dev libmetis-dev
-       libmicrohttpd-dev libpq-dev"
+       libmicrohttpd-dev libpq-dev libcurl4-openssl-dev"
 demo="redis-server redis-tools"
 deb="dpkg-dev debhelper dh-dkms chrpath valgrind"
 rpm="rpm chrpath valgrind"
@@ -16,7 +16,7 @@ check="$demo $deb lintian $rpm procps python3 g++ libcmocka-dev libclang-rt-14-d
        chromium qemu-system-x86 busybox-static cpio kmod dkms pahole sparse coccinelle perl linux-perf lz4 zstd
        gawk mawk mandoc groff tmux zsh fish graphviz python3-networkx python3-jsonschema python3-prometheus-client
        python3-pandas python3-pip python3-setuptools python3-wheel mypy
-       postgresql postgresql-client openssl libjemalloc2 libomp-dev libtbb-dev systemtap-sdt-dev gfortran python3-dev
+       postgresql postgresql-client openssl golang-go libjemalloc2 libomp-dev libtbb-dev systemtap-sdt-dev gfortran python3-dev
        libfuse3-dev fuse3"
 bench="$demo procps python3 chromium pigz time valgrind xz-utils sqlite3"
 

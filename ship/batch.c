@@ -11,6 +11,7 @@
 #include "ids.h"
 #include "object_kind.h"
 #include "own_stack.h"
+#include "profile.h"
 #include "schema.h"
 #include "slices.h"
 #include "uuid.h"
@@ -450,7 +451,7 @@ static int next_of(struct comm_reader *reader, const struct comm_run *run, uint6
 		if (__builtin_add_overflow(run->start_unix_ns, batch->start_ns, &batch->unix_ns) ||
 		    batch->unix_ns < 0)
 			code = -EINVAL;
-		else
+		else if (!batch->as_profile)
 			code = fill(reader, run, slice, batch);
 	}
 	comm_slices_deinit(&slices);
@@ -464,6 +465,9 @@ int ship_batch_next(struct comm_reader *reader, const struct comm_run *run, uint
 
 	*err = NULL;
 	ship_tsv_clear(&batch->rows);
+	free(batch->profile);
+	batch->profile = NULL;
+	batch->profile_bytes = 0;
 	batch->flows = 0;
 	free(batch->uuid);
 	batch->uuid = strdup(run->uuid);
@@ -477,6 +481,10 @@ int ship_batch_next(struct comm_reader *reader, const struct comm_run *run, uint
 	if (!code)
 		code = next_of(reader, run, mark_ns + run->start_ns, from_ns, batch);
 	comm_reader_release(reader);
+	if (!code && batch->as_profile)
+		code = ship_profile_make(reader, run, batch, err);
+	if (*err)
+		return code;
 	if (code == -EFBIG)
 		comm_reader_fail(err, code, "the slice of run %s at %.0f s takes more than %d MiB",
 				 run->uuid, (double)batch->start_ns / 1e9, SHIP_TSV_MAX >> 20);
@@ -491,6 +499,9 @@ int ship_batch_next(struct comm_reader *reader, const struct comm_run *run, uint
 void ship_batch_deinit(struct ship_batch *batch)
 {
 	free(batch->uuid);
+	free(batch->profile);
+	free(batch->service);
+	free(batch->host);
 	ship_tsv_deinit(&batch->rows);
 	memset(batch, 0, sizeof(*batch));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A batch: the rows of one finished slice of a run, summed for a fleet (docs/formats/batch.md).  Threads are their
- * roles, sites their functions, and of what a thread reads only what others wrote counts.
+ * A batch: the rows of one finished slice of a run, summed for a fleet (docs/formats/batch.md), or its profile
+ * (profile.h).  Threads are their roles, sites their functions, and of what a thread reads only what others wrote counts.
  *
  * A batch is the next slice of the cover (slices.h) from a time on, so each instant is in one batch: a minute where
  * the store has that, its parts where it has none, and a wider slice where the minutes are gone.  What is in
@@ -20,7 +20,11 @@ struct ship_batch {
 	uint64_t length_ns;
 	uint64_t missing_ns; /* in front of it, which the store does not have any more */
 	uint64_t flows;
+	bool as_profile; /* what it is to have; of the batch's owner */
 	struct ship_tsv rows;
+	/* With as_profile; no bytes: the slice has no flow. */
+	char *profile, *service, *host;
+	size_t profile_bytes;
 };
 
 /*

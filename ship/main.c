@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * commctl-ship: what "commctl ship" runs, a program of its own, so that nothing else needs a client of a database.
+ * commctl-ship: what "commctl ship" runs, a program of its own, so that nothing else needs a client of a database or of HTTP.
  * It keeps no state: a signal may end it at any moment, and does.
  */
 #include <argp.h>
@@ -28,6 +28,7 @@ enum {
 	KEY_FOLLOW,
 	KEY_DROP_OLDER,
 	KEY_TIMEOUT,
+	KEY_MARKS,
 
 	/* As those of commctl. */
 	EXIT_OK = 0,
@@ -43,7 +44,7 @@ enum {
 #define STORE_SERVICE "/var/lib/commprof/comm.db"
 
 struct options {
-	const char *store, *to;
+	const char *store, *to, *marks;
 	bool schema, follow;
 	uint64_t drop_older_s, timeout_ms;
 };
@@ -52,13 +53,17 @@ static const struct argp_option argp_options[] = {
 	{"store", KEY_STORE, "FILE", 0, "The store; default ./" STORE_HERE ", else " STORE_SERVICE,
 	 0},
 	{"to", KEY_TO, "TARGET", 0,
-	 "Where to: file:DIR, a file for each slice, or postgresql://[USER@]HOST/DATABASE", 0},
+	 "Where to: file:DIR, a file for each slice; postgresql://[USER@]HOST/DATABASE; or a "
+	 "profiler, pyroscope+http[s]://HOST[:PORT][/PATH] or parca+http[s]://HOST[:PORT][/PATH]",
+	 0},
+	{"marks", KEY_MARKS, "DIR", 0,
+	 "For a profiler, where to note what it has; default $STATE_DIRECTORY", 0},
 	{"follow", KEY_FOLLOW, NULL, 0,
 	 "Go on while commd writes the store, and wait for a target that is down", 0},
 	{"drop-older", KEY_DROP_OLDER, "TIME", 0,
 	 "In the database, drop days that ended longer ago: 90d", 0},
-	{"timeout", KEY_TIMEOUT, "TIME", 0,
-	 "How long the database may take for an answer; default 60s", 0},
+	{"timeout", KEY_TIMEOUT, "TIME", 0, "How long a server may take for an answer; default 60s",
+	 0},
 	{"schema", KEY_SCHEMA, NULL, 0,
 	 "Print the SQL that makes the tables, or brings older ones up to date, and end", 0},
 	{0},
@@ -74,7 +79,7 @@ static uint64_t time_of(struct argp_state *state, const char *option, const char
 	return (uint64_t)ns / unit_ns;
 }
 
-static void check(struct argp_state *state, const struct options *options)
+static void check(struct argp_state *state, struct options *options)
 {
 	const struct ship_sink_ops *ops;
 	const char *wrong;
@@ -97,6 +102,13 @@ static void check(struct argp_state *state, const struct options *options)
 	if (options->drop_older_s && !ops->drop_older)
 		argp_error(state, "--drop-older is for a database: nothing is dropped of %s",
 			   ops->form);
+	if (!ops->profiles && options->marks)
+		argp_error(state, "--marks is for a profiler: %s keeps its own", ops->form);
+	if (!options->marks)
+		options->marks = getenv("STATE_DIRECTORY");
+	if (ops->profiles && !options->marks)
+		argp_error(state, "a profiler does not say what it has: say where to note it, "
+				  "--marks DIR");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -112,6 +124,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SCHEMA:
 		options->schema = true;
+		return 0;
+	case KEY_MARKS:
+		options->marks = arg;
 		return 0;
 	case KEY_FOLLOW:
 		options->follow = true;
@@ -137,9 +152,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = argp_options,
 	.parser = parse,
-	.doc = "Sends what is finished of a store to the database of a fleet: summed by role, "
-	       "function and data object, a minute at a time.  What the target has is not sent "
-	       "again, and what it does not take is sent the next time.",
+	.doc = "Sends what is finished of a store to the database, or the profiler, of a fleet: "
+	       "summed by role, function and data object, a minute at a time.  What the target has "
+	       "is not sent again, and what it does not take is sent the next time.",
 };
 
 static int fail(int code, char *sentence)
@@ -213,7 +228,7 @@ struct trouble {
 	char *said;
 };
 
-static void wait_for_better(struct trouble *trouble, char *sentence)
+static void wait_for_better(struct trouble *trouble, uint64_t least_ms, char *sentence)
 {
 	uint64_t random = 0, ms;
 
@@ -224,7 +239,7 @@ static void wait_for_better(struct trouble *trouble, char *sentence)
 		fprintf(stderr, "commctl: %s; it is tried again\n", sentence);
 	free(trouble->said);
 	trouble->said = sentence;
-	wait_ms(ms);
+	wait_ms(ms > least_ms ? ms : least_ms);
 }
 
 static void end_trouble(struct trouble *trouble)
@@ -253,7 +268,7 @@ static int follow(struct ship_shipper *shipper, const struct options *options)
 		if (code && code != -EAGAIN)
 			break;
 		if (code) {
-			wait_for_better(&trouble, err);
+			wait_for_better(&trouble, shipper->wait_ms, err);
 			continue;
 		}
 		end_trouble(&trouble);
@@ -285,7 +300,8 @@ int main(int argc, char **argv)
 	}
 	shipper.store = options.store ? options.store : default_store();
 	shipper.ops = ship_sink_find(options.to);
-	shipper.config = (struct ship_sink_config){options.to, options.timeout_ms};
+	shipper.config = (struct ship_sink_config){
+		.to = options.to, .timeout_ms = options.timeout_ms, .marks = options.marks};
 	code = options.follow ? follow(&shipper, &options) : once(&shipper, &options);
 	ship_shipper_deinit(&shipper);
 	return code;

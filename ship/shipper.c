@@ -22,7 +22,11 @@ static void close_sink(struct ship_shipper *shipper)
 
 static int open_sink(struct ship_shipper *shipper, char **err)
 {
-	return shipper->sink ? 0 : shipper->ops->open(&shipper->config, &shipper->sink, err);
+	if (shipper->sink)
+		return 0;
+	shipper->config.wait_ms = &shipper->wait_ms;
+	shipper->batch.as_profile = shipper->ops->profiles;
+	return shipper->ops->open(&shipper->config, &shipper->sink, err);
 }
 
 static bool is_over(const struct ship_shipper *shipper, int64_t run)
@@ -70,15 +74,12 @@ static struct ship_passed *passed_of(const struct ship_shipper *shipper, int64_t
 	return NULL;
 }
 
-/* Tells of what cannot be sent, and takes the sentence.  Without memory it is told again. */
-static void pass(struct ship_shipper *shipper, const struct ship_passed *what, uint64_t length_ns,
-		 char **err)
+/* Counts what cannot be sent.  Without memory it is told again. */
+static void note_passed(struct ship_shipper *shipper, const struct ship_passed *what,
+			uint64_t length_ns)
 {
 	struct ship_passed *passed = passed_of(shipper, what->run), *grown;
 
-	fprintf(stderr, "commctl: %s; it is passed over\n", *err ? *err : "a slice cannot be sent");
-	free(*err);
-	*err = NULL;
 	shipper->sums.passed++;
 	shipper->sums.missing_ns += length_ns;
 	if (!passed) {
@@ -89,6 +90,38 @@ static void pass(struct ship_shipper *shipper, const struct ship_passed *what, u
 		passed = &grown[shipper->n_passed++];
 	}
 	*passed = *what;
+}
+
+/* Tells of it, too, and takes the sentence. */
+static void pass(struct ship_shipper *shipper, const struct ship_passed *what, uint64_t length_ns,
+		 char **err)
+{
+	fprintf(stderr, "commctl: %s; it is passed over\n", *err ? *err : "a slice cannot be sent");
+	free(*err);
+	*err = NULL;
+	note_passed(shipper, what, length_ns);
+}
+
+/* The first of several slices in a row that the target refuses is told by its words, the others by how many they are. */
+static void refuse(struct ship_shipper *shipper, const struct ship_passed *what, uint64_t n,
+		   char **err)
+{
+	uint64_t length_ns = shipper->batch.length_ns;
+
+	if (!n) {
+		pass(shipper, what, length_ns, err);
+		return;
+	}
+	free(*err);
+	*err = NULL;
+	note_passed(shipper, what, length_ns);
+}
+
+static void end_refused(const struct comm_run *run, uint64_t n)
+{
+	if (n > 1)
+		fprintf(stderr, "commctl: so are the next %llu of run %s\n",
+			(unsigned long long)n - 1, run->uuid);
 }
 
 static void pass_run(struct ship_shipper *shipper, struct comm_reader *reader,
@@ -141,7 +174,7 @@ static int send_behind(struct ship_shipper *shipper, struct comm_reader *reader,
 {
 	const struct ship_passed *passed = passed_of(shipper, run->id);
 	struct ship_batch *batch = &shipper->batch;
-	uint64_t from_ns = *mark_ns, passed_ns = 0;
+	uint64_t from_ns = *mark_ns, passed_ns = 0, refused = 0;
 	int code = 0;
 
 	if (passed && passed->until_ns > from_ns) {
@@ -160,12 +193,22 @@ static int send_behind(struct ship_shipper *shipper, struct comm_reader *reader,
 			code = PASS_RUN;
 		} else if (!code) {
 			code = put(shipper, passed_ns, err);
+			if (code == -EBADMSG) {
+				passed_ns += batch->length_ns;
+				refuse(shipper, &(struct ship_passed){run->id, from_ns, passed_ns},
+				       refused++, err);
+				code = 0;
+				continue;
+			}
+			end_refused(run, refused);
+			refused = 0;
 			if (code == -ERANGE)
 				return PASS_RUN;
 			passed_ns = 0;
 			*mark_ns = from_ns;
 		}
 	}
+	end_refused(run, refused);
 	return code;
 }
 
@@ -224,6 +267,7 @@ int ship_shipper_round(struct ship_shipper *shipper, char **err)
 	int code;
 
 	*err = NULL;
+	shipper->wait_ms = 0;
 	code = comm_reader_open(shipper->store, &reader, err);
 	/* Who holds the store lets it go again. */
 	if (code)

@@ -29,6 +29,7 @@ struct ship_shipper {
 	struct ship_sink *sink; /* NULL: not open */
 	struct ship_sums sums;
 	struct ship_batch batch;
+	uint64_t wait_ms; /* after a round that failed: no earlier is another to be tried */
 	/* Runs that are over, and of which nothing is left: their ids, in order. */
 	int64_t *over;
 	size_t n_over, capacity;

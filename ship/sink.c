@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct ship_sink_ops *const sinks[] = {&ship_directory, &ship_database};
+static const struct ship_sink_ops *const sinks[] = {&ship_directory, &ship_database,
+						    &ship_pyroscope, &ship_parca};
 
 const struct ship_sink_ops *ship_sink_find(const char *to)
 {
@@ -19,10 +20,15 @@ const char *ship_sink_forms(void)
 {
 	static char forms[128];
 
+	const size_t n = sizeof(sinks) / sizeof(*sinks);
+
 	if (!*forms)
-		for (size_t i = 0; i < sizeof(sinks) / sizeof(*sinks); i++)
+		for (size_t i = 0; i < n; i++)
 			snprintf(forms + strlen(forms), sizeof(forms) - strlen(forms), "%s%s",
-				 i ? " or " : "", sinks[i]->form);
+				 !i	     ? ""
+				 : i + 1 < n ? ", "
+					     : " or ",
+				 sinks[i]->form);
 	return forms;
 }
 

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
-
 enum {
 	TSV_FIRST = 1 << 16,
 	HASH_CHARS = 17, /* "~" and 16 digits */
@@ -58,21 +56,28 @@ uint64_t ship_tsv_hash(const char *text)
 	return hash;
 }
 
-void ship_tsv_text(struct ship_tsv *tsv, const char *text, size_t most)
+const char *ship_tsv_clean(const char *text, size_t most, char ret[SHIP_CLEAN_BYTES])
 {
-	char clean[COMM_TEXT_GROWTH * SHIP_NAME_BYTES + 1], hash[HASH_CHARS + 1];
+	char hash[HASH_CHARS + 1];
 	size_t n;
 
-	begin_field(tsv);
 	if (most > SHIP_NAME_BYTES)
 		most = SHIP_NAME_BYTES;
-	n = comm_text_clean(text, most + 1, clean, sizeof(clean));
+	n = comm_text_clean(text, most + 1, ret, SHIP_CLEAN_BYTES);
 	if (n > most) {
-		n = comm_text_whole(clean, most - HASH_CHARS);
+		n = comm_text_whole(ret, most - HASH_CHARS);
 		snprintf(hash, sizeof(hash), "~%016" PRIx64, ship_tsv_hash(text));
-		memcpy(clean + n, hash, sizeof(hash));
+		memcpy(ret + n, hash, sizeof(hash));
 	}
-	for (const char *at = clean; *at;) {
+	return ret;
+}
+
+void ship_tsv_text(struct ship_tsv *tsv, const char *text, size_t most)
+{
+	char room[SHIP_CLEAN_BYTES];
+
+	begin_field(tsv);
+	for (const char *at = ship_tsv_clean(text, most, room); *at;) {
 		size_t plain = strcspn(at, "\\");
 
 		add(tsv, at, plain);

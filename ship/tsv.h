@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "text.h"
+
 enum {
 	/* Bytes of a name: of two, with a build-id, an index of PostgreSQL has to hold a row (2704 bytes). */
 	SHIP_NAME_BYTES = 1000,
@@ -27,10 +29,16 @@ struct ship_tsv {
 	bool in_row;
 };
 
+/* Bytes of a clean text that is no longer than SHIP_NAME_BYTES, before it is cut, and a NUL. */
+enum { SHIP_CLEAN_BYTES = COMM_TEXT_GROWTH * SHIP_NAME_BYTES + 1 };
+
 /*
- * A field: the text, of which bytes that are no UTF-8 and control characters are written "\xNN".  Of a text that takes
- * more than most bytes the end is replaced by a hash of all of it, so that two texts stay two.
+ * A text, of which bytes that are no UTF-8 and control characters are written "\xNN".  Of one that takes more than most
+ * bytes the end is replaced by a hash of all of it, so that two texts stay two.  Returns ret.
  */
+const char *ship_tsv_clean(const char *text, size_t most, char ret[SHIP_CLEAN_BYTES]);
+
+/* A field: such a text. */
 void ship_tsv_text(struct ship_tsv *tsv, const char *text, size_t most);
 void ship_tsv_int(struct ship_tsv *tsv, int64_t value);
 /* What is not finite is 0. */

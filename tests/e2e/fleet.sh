@@ -4,7 +4,7 @@
 # a sentence without a password, and is sent the next time; the SQL of docs/operate/fleet.md runs.
 . "$(dirname "$0")/../tap.bash"
 . tests/postgres.bash
-[ -x "$O/commctl-ship" ] || skip_all "commctl-ship is not built: libpq-dev is missing"
+[ -x "$O/commctl-ship" ] || skip_all "commctl-ship is not built: libpq-dev or libcurl4-openssl-dev is missing"
 for tool in sqlite3 python3 jq; do command -v $tool >/dev/null || skip_all "$tool is not installed"; done
 lacks=$(pg_lacks | xargs)
 [ -z "$lacks" ] || skip_all "not installed: $lacks"

@@ -125,7 +125,7 @@ done
 check "commd writes a store" run commd -q --source replay:tests/golden/migratory.rec --store "$root/var/lib/commprof/a.db"
 mkdir "$root/var/lib/commprof/sent"
 check "commctl ships it" run commctl ship --store "$root/var/lib/commprof/a.db" --to "file:$root/var/lib/commprof/sent"
-check "commctl needs no client of a database" none "$(ldd "$root/usr/bin/commctl" | grep libpq)"
+check "commctl needs no client of a database or of HTTP" none "$(ldd "$root/usr/bin/commctl" | grep -E 'libpq|libcurl')"
 check "commctl reads it" run commctl report --store "$root/var/lib/commprof/a.db"
 python() {
   env -u PYTHONDONTWRITEBYTECODE LD_LIBRARY_PATH="$root/$lib" PYTHONPATH="$root/usr/lib/python3/dist-packages" python3 "$@"
@@ -160,6 +160,8 @@ done
 mkdir -p "$root/etc/commprof"
 touch "$root/etc/commprof/a.conf"
 touch "$root/etc/commprof/ship.conf"
+mkdir "$root/var/lib/commprof-ship"
+touch "$root/var/lib/commprof-ship/mark"
 ln -s /lib/systemd/system/commprof-ship@.service "$root/etc/systemd/system/multi-user.target.wants/commprof-ship@a.service"
 ln -s /lib/systemd/system/commd@.service "$root/etc/systemd/system/multi-user.target.wants/commd@a.service"
 installed=$(left)

@@ -22,8 +22,8 @@ LINE = {1: ("function", 0), 2: ("line", 0)}
 FUNCTION = {1: ("id", 0), 2: ("name", 0), 3: ("system_name", 0), 4: ("file", 0)}
 
 
-def main():
-    with gzip.open(sys.argv[1]) as file:
+def read(path):
+    with gzip.open(path) as file:
         top = fields(file.read(), PROFILE)
     strings = [text.decode("utf-8") for text in top["string"]]
     assert strings[0] == ""
@@ -58,7 +58,8 @@ def main():
     assert text(top, "default_type") in types[0]
     period = fields(top["period_type"][0], TYPE)
     assert f"{text(period, 'type')} {text(period, 'unit')}" in types and top["period"] == [1]
-    json.dump({"types": types, "comments": [strings[i] for i in top["comment"]], "samples": samples}, sys.stdout)
+    return {"types": types, "comments": [strings[i] for i in top["comment"]], "samples": samples, "time": top["time"][0]}
 
 
-main()
+if __name__ == "__main__":
+    json.dump(read(sys.argv[1]), sys.stdout)

@@ -3,7 +3,7 @@
 # commctl ship --to file:DIR: what is finished of a store is there once, whoever is killed, and what is wrong is said in a sentence.
 . "$(dirname "$0")/../tap.bash"
 for tool in sqlite3 python3 flock; do command -v $tool >/dev/null || skip_all "$tool is not installed"; done
-[ -x "$O/commctl-ship" ] || skip_all "commctl-ship is not built: libpq-dev is missing"
+[ -x "$O/commctl-ship" ] || skip_all "commctl-ship is not built: libpq-dev or libcurl4-openssl-dev is missing"
 make_store() { "$O/tests/e2e/make_store" "$1" "$dir/$2.db" "${3:-3600}" || exit 1; }
 same() { [ "$1" = "$2" ] || { echo "'$1', not '$2'"; false; }; }
 ship() { timeout 600 "$commctl" ship "$@"; }
@@ -190,7 +190,7 @@ sentence() { # NAME CODE REGEX COMMAND...
 to=file:$dir/bad
 mkdir "$dir/bad"
 sentence "no target" 2 'say where to' ship --store "$dir/redis.db"
-sentence "a target that is none" 2 'wants file:DIR or postgresql://' ship --store "$dir/redis.db" --to mysql://root:secret@a/b
+sentence "a target that is none" 2 'wants file:DIR, postgresql://' ship --store "$dir/redis.db" --to mysql://root:secret@a/b
 sentence "a directory without a name" 2 'name a directory' ship --store "$dir/redis.db" --to file:
 sentence "a directory that is not there" 1 'cannot send to the directory .*: No such file' ship --store "$dir/redis.db" --to "file:$dir/none"
 sentence "no store" 1 'cannot use the store .*there is no such file' ship --store "$dir/none.db" --to "$to"
