@@ -3,8 +3,8 @@
  * --to pyroscope+http://..., parca+http://...: a profile of each slice, as JSON, into a continuous profiler that a fleet has already.
  * Neither says what it has, so marks are files (marks.h).
  *
- * Pyroscope: push.v1.PusherService/Push, https://grafana.com/docs/pyroscope/latest/reference-server-api.  Profiles of one time
- * and series it takes for one, so what is sent twice counts once.
+ * Pyroscope: push.v1.PusherService/Push, https://grafana.com/docs/pyroscope/latest/reference-server-api.  Of profiles of one
+ * time and series it drops all but one when it merges its blocks.
  * Parca: WriteRaw, proto/parca/profilestore/v1alpha1/profilestore.proto of https://github.com/parca-dev/parca.  It counts what it is
  * sent.
  */
