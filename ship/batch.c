@@ -386,6 +386,19 @@ static int fill(struct comm_reader *reader, const struct comm_run *run,
 	return code;
 }
 
+/* What a profile is made of, before it is made. */
+static int measure(struct comm_reader *reader, const struct comm_run *run,
+		   const struct comm_slices_one *slice, struct ship_batch *batch)
+{
+	static const struct head nothing = {"", "", "", "", ""};
+	int code = each_row(reader, flow_sql, run->id, slice->id, put_flow, batch, &nothing);
+
+	if (!code && batch->rows.n > SHIP_PROFILE_MAX)
+		code = -EFBIG;
+	ship_tsv_deinit(&batch->rows);
+	return code;
+}
+
 /* The start of the run's first slice from a time on, and the end of its last; 1: there is none. */
 static int look(struct comm_reader *reader, int64_t run, uint64_t from_ns, uint64_t *ret_start_ns,
 		uint64_t *ret_end_ns)
@@ -451,7 +464,9 @@ static int next_of(struct comm_reader *reader, const struct comm_run *run, uint6
 		if (__builtin_add_overflow(run->start_unix_ns, batch->start_ns, &batch->unix_ns) ||
 		    batch->unix_ns < 0)
 			code = -EINVAL;
-		else if (!batch->as_profile)
+		else if (batch->as_profile)
+			code = measure(reader, run, slice, batch);
+		else
 			code = fill(reader, run, slice, batch);
 	}
 	comm_slices_deinit(&slices);
@@ -487,7 +502,8 @@ int ship_batch_next(struct comm_reader *reader, const struct comm_run *run, uint
 		return code;
 	if (code == -EFBIG)
 		comm_reader_fail(err, code, "the slice of run %s at %.0f s takes more than %d MiB",
-				 run->uuid, (double)batch->start_ns / 1e9, SHIP_TSV_MAX >> 20);
+				 run->uuid, (double)batch->start_ns / 1e9,
+				 (batch->as_profile ? SHIP_PROFILE_MAX : SHIP_TSV_MAX) >> 20);
 	else if (code == -EINVAL)
 		comm_reader_fail(err, code, "run %lld has no UUID, or no time that can be",
 				 (long long)run->id);

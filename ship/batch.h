@@ -13,6 +13,12 @@
 #include "reader.h"
 #include "tsv.h"
 
+/*
+ * Bytes of the flows of a slice, as rows, of which a profile is made at most: making it takes many times as much memory.
+ * Pyroscope takes no profile of more than 4 MiB by default.
+ */
+enum { SHIP_PROFILE_MAX = 6 << 20 };
+
 struct ship_batch {
 	char *uuid;	   /* of the run, checked: safe in names of files */
 	int64_t unix_ns;   /* when it begins */

@@ -22,10 +22,8 @@ static int put_profile(const struct comm_query *query, const struct comm_report 
 		*err = NULL;
 		batch->profile_bytes = 0;
 		code = 0;
-	} else if (!code) {
-		batch->flows = report->n_edges;
 	}
-	return !code && batch->profile_bytes > SHIP_TSV_MAX ? -EFBIG : code;
+	return code;
 }
 
 int ship_profile_make(struct comm_reader *reader, const struct comm_run *run,
@@ -35,7 +33,7 @@ int ship_profile_make(struct comm_reader *reader, const struct comm_run *run,
 	static const char *const by[] = {"role,path,object", "role,function,object"};
 	struct comm_query query = COMM_QUERY_INIT;
 	struct comm_report *report = NULL;
-	int code = -ENODATA;
+	int code = batch->flows ? -ENODATA : 0;
 
 	query.run = run->id;
 	query.across = true;
@@ -54,7 +52,7 @@ int ship_profile_make(struct comm_reader *reader, const struct comm_run *run,
 					"the slice of run %s at %.0f s has gone meanwhile",
 					run->uuid, (double)batch->start_ns / 1e9);
 	}
-	if (!code)
+	if (!code && report)
 		code = put_profile(&query, report, batch, err);
 	comm_report_free(report);
 	free(batch->host);

@@ -91,6 +91,34 @@ check "minutes without flows are no profiles" same "$(ship --store "$dir/empty.d
 check "and are not looked at again" same "$(ship --store "$dir/empty.db" --to "pyroscope+http://127.0.0.1:$port")" "0 slices of 0 runs sent, 0 flows"
 stop $pid
 
+# What is too large is passed over, and what is nearly so takes no more memory than the unit has.
+# objects NAME N BYTES: a store with so many in its second minute, whose names are as long, and of random bytes.
+objects() {
+  sqlite3 "$dir/redis.db" ".backup '$dir/$1.db'"
+  sqlite3 "$dir/$1.db" "WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i WHERE n < $2)
+      INSERT INTO object SELECT 1, 1000000 + n, 1, hex(randomblob($3 / 2)), '', '', 0, 8, 0, 0 FROM i;
+    WITH few AS (SELECT * FROM edge JOIN slice s ON s.id = edge.slice WHERE s.level = 1 AND s.start_ns = 5060000000000
+      AND src_thread <> dst_thread AND edge.bytes > 0 GROUP BY edge.slice)
+    INSERT INTO edge (run, slice, src_thread, dst_thread, src_context, dst_context, object, bytes, variance, first_bytes, first_variance, bursts, level)
+      SELECT 1, slice, src_thread, dst_thread, src_context, dst_context, o.id, 1, 1, 1, 1, 1, 1 FROM few, object o WHERE o.id > 1000000"
+}
+serve large
+objects large 8000 1000
+check "a slice that is too large is passed over" same "$(ship --store "$dir/large.db" --to "pyroscope+http://127.0.0.1:$port" 2>&1; echo $?)" \
+  "commctl: the slice of run $(sqlite3 "$dir/large.db" 'SELECT uuid FROM run') at 60 s takes more than 6 MiB; it is passed over
+59 slices of 1 run sent, 1003 flows; 60 s missing
+1"
+objects long 4500 4000
+if is_sanitized; then
+  skip "memory is that of the unit" "sanitizers take more"
+else
+  check "memory is that of the unit" same "$(python3 -c 'import resource, subprocess, sys
+said = subprocess.run(sys.argv[1:], capture_output=True, text=True, check=True).stdout.strip()
+print(said, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 192 << 10)' "$commctl" ship --store "$dir/long.db" --to "pyroscope+http://127.0.0.1:$port/long" --marks "$dir/marks")" \
+    "60 slices of 1 run sent, 5520 flows True"
+fi
+stop $pid
+
 # Who sends is killed at any moment.  What the server has and nobody heard of comes again, under the same name.
 serve killed
 echo delay >"$dir/killed/do"
