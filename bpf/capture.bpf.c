@@ -473,7 +473,7 @@ static __always_inline void user_sample(struct scratch *t, struct task_struct *t
 	if ((!ctl.has_marks || write_mark(task, head)) && write_sample(head->cpu, s, len)) {
 		c->samples++;
 		tell_thread(head->tid);
-		tell_first_name(c, task, head->time_ns);
+		tell_sampled_name(head->time_ns);
 		tell_process(head->tgid);
 	} else {
 		/* Those for which it stands are not stored either. */

@@ -5,8 +5,6 @@
 #ifndef COMM_LIFE_CYCLE_H
 #define COMM_LIFE_CYCLE_H
 
-enum { NAMES_MOST = 4 }; /* of a thread, until the daemon reads the ring */
-
 /*
  * May one more record of a stranger be written?  The counter is shared by all CPUs, and a
  * race of two of them lets a few more pass.
@@ -223,32 +221,12 @@ int BPF_PROG(freed, struct task_struct *task)
 	return 0;
 }
 
-/*
- * A thread that shows in its name how far it is, or has one in a loop, is told of a few times
- * until the daemon reads the ring again: its creator names it, too.
- */
-static __always_inline bool tell_name(__u32 tid)
-{
-	struct comm_raw_told *known = bpf_map_lookup_elem(&told, &tid);
-
-	if (ctl.tell_all)
-		return true;
-	if (!known || !known->thread)
-		return false;
-	if (known->name_drain != ctl.drains) {
-		known->name_drain = ctl.drains;
-		known->names = 0;
-	}
-	if (known->names == NAMES_MOST)
-		return false;
-	known->names++;
-	return true;
-}
-
 SEC("tp_btf/task_rename")
 int BPF_PROG(renamed, struct task_struct *task, const char *name)
 {
 	struct comm_raw_life *l = NULL;
+	struct comm_raw_told *known;
+	__u32 tid = task->pid;
 	struct comm_raw_cpu *c;
 	__u64 start_ns;
 
@@ -258,13 +236,17 @@ int BPF_PROG(renamed, struct task_struct *task, const char *name)
 	c = this_cpu(bpf_get_smp_processor_id());
 	if (!c)
 		return 0;
-	if (tell_name(task->pid))
+	known = bpf_map_lookup_elem(&told, &tid);
+	if (ctl.tell_all || (known && known->thread && may_tell_name(known)))
 		l = life_event(c, COMM_RAW_RENAME, task);
 	if (l) {
 		put_name(l, name);
+		if (known)
+			known->name_hash = hash_name(l->name);
 		bpf_ringbuf_submit(l, wake_flags());
 	}
-	end_life(c, start_ns);
+	if (start_ns)
+		__sync_fetch_and_add(&c->name_ns, timed(start_ns));
 	return 0;
 }
 

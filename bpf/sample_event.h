@@ -195,7 +195,8 @@ struct comm_raw_cpu {
 	unsigned long long count_drops;	  /* threads that ended uncounted */
 	unsigned long long behind_faults; /* hits that are the kernel's time; sampling programs */
 	unsigned long long string_ticks;  /* that met a string instruction; see ctl.watch_strings */
-	unsigned long long reserved[3];
+	unsigned long long name_ns;	  /* as life_ns, of renaming */
+	unsigned long long reserved[2];
 };
 
 /* Of a thread or process; value of a map by tid.  Bytes, so that no CPU's store undoes another's. */
@@ -204,6 +205,7 @@ struct comm_raw_told {
 	unsigned char process; /* the key is a tgid: and a sample of some thread of this process */
 	unsigned char names;   /* RENAME records of the thread since name_drain, */
 	unsigned char zero;
+	unsigned int name_hash;	 /* of the name that was told last */
 	unsigned int mmap_drain; /* ctl.drains at its last MMAP record, */
 	unsigned int name_drain; /* which ctl.drains was at the first of them */
 };

@@ -393,11 +393,11 @@ static void hold_budget(struct comm_governor *g, const struct comm_governor_inpu
 
 /* Of the tick just over; what a pause does not tell stays as it was before. */
 static void smooth_costs(struct comm_governor *g, const struct comm_governor_input *in, double dt,
-			 double interrupt_ns, double entry_ns, double switch_ns)
+			 double interrupt_ns, double entry_ns, double switch_ns, double life_ns)
 {
 	double weight = fmax(SMOOTH, 1.0 / (double)g->ticks);
 
-	smooth(&g->life_cost, (double)in->life_ns / dt, weight);
+	smooth(&g->life_cost, life_ns / dt, weight);
 	smooth(&g->target_rate, (double)in->target_ns / dt, weight);
 	if (g->paused)
 		return;
@@ -446,6 +446,15 @@ static double allowed_per_s(const struct comm_governor *g)
 	return fmax(g->config.overhead * g->target_rate, g->config.floor_ns_per_s);
 }
 
+static double hooks_ns(const struct comm_governor_input *in)
+{
+	double ns = 0;
+
+	for (unsigned int i = 0; i < COMM_HOOKS; i++)
+		ns += (double)in->hook_ns[i];
+	return ns;
+}
+
 static void put_rate(const struct comm_governor *g, struct comm_governor_output *ret)
 {
 	ret->period = g->period;
@@ -453,6 +462,9 @@ static void put_rate(const struct comm_governor *g, struct comm_governor_output 
 	ret->paused = g->paused;
 	ret->tick_every = g->paused ? 0 : g->tick_every;
 	ret->strangers_per_s = g->strangers_per_s;
+	ret->hooks_off = 0;
+	for (unsigned int i = 0; i < COMM_HOOKS; i++)
+		ret->hooks_off |= g->hook[i].off_ns ? 1U << i : 0;
 }
 
 /* Until a tick has passed: the rate is as it is, and nothing is read. */
@@ -468,7 +480,7 @@ void comm_governor_tick(struct comm_governor *g, const struct comm_governor_inpu
 			struct comm_governor_output *ret)
 {
 	double dt = (double)(in->now_ns - g->last_ns) / NSEC_PER_SEC, allowed, each;
-	double interrupt_ns, entry_ns, switch_ns, lumps_ns, allowed_ns, spent_ns;
+	double interrupt_ns, entry_ns, switch_ns, life_ns, lumps_ns, allowed_ns, spent_ns;
 	bool was_paused = g->paused;
 
 	put(g, ret);
@@ -486,16 +498,16 @@ void comm_governor_tick(struct comm_governor *g, const struct comm_governor_inpu
 	if (g->switches) /* any process's switch calls our BPF program */
 		switch_ns +=
 			CALLED_NS * fmax(in->machine_switches_per_s * dt, (double)in->switches);
-	ret->handler_ns = (uint64_t)(interrupt_ns + switch_ns) + in->life_ns + in->lumps_ns;
-	smooth_costs(g, in, dt, interrupt_ns, entry_ns, switch_ns);
+	life_ns = (double)in->life_ns + hooks_ns(in);
+	ret->handler_ns = (uint64_t)(interrupt_ns + switch_ns + life_ns) + in->lumps_ns;
+	smooth_costs(g, in, dt, interrupt_ns, entry_ns, switch_ns, life_ns);
 	lumps_ns = take_lumps(g, in->lumps_ns, dt);
 
 	if (g->config.overhead > 0) {
 		allowed = allowed_per_s(g);
 		allowed_ns = fmax(g->config.overhead * (double)in->target_ns,
 				  g->config.floor_ns_per_s * dt);
-		spent_ns = interrupt_ns + switch_ns + (double)in->life_ns + (double)in->daemon_ns +
-			   lumps_ns;
+		spent_ns = interrupt_ns + switch_ns + life_ns + (double)in->daemon_ns + lumps_ns;
 		g->credit_ns += SAFETY * allowed_ns - spent_ns;
 		g->credit_ns = clamp(g->credit_ns, -DEBT_S * allowed, CREDIT_S * allowed);
 		g->paused = must_pause(g, spent_ns - allowed_ns, allowed);
@@ -504,6 +516,9 @@ void comm_governor_tick(struct comm_governor *g, const struct comm_governor_inpu
 			govern_switches(g, in, allowed, CALLED_NS + each + DAEMON_SWITCH_NS);
 		}
 		allow_strangers(g, allowed);
+		for (unsigned int i = 0; i < COMM_HOOKS; i++)
+			comm_hook_tick(&g->hook[i], i, in->now_ns, dt, (double)in->hook_ns[i],
+				       allowed);
 		/* Where even the slowest rate is too dear, samples go without lines. */
 		ret->lines = !g->paused &&
 			     (g->nominal < (double)g->config.max_period || g->credit_ns >= 0 ||
@@ -561,6 +576,8 @@ void comm_governor_allow(struct comm_governor *g, double overhead, double floor_
 		g->lump_cost /= less;
 	} else {
 		g->retry_ns = 0;
+		for (unsigned int i = 0; i < COMM_HOOKS; i++)
+			comm_hook_retry(&g->hook[i]);
 	}
 	allow_strangers(g, allowed_per_s(g));
 	if (!g->paused)
@@ -576,6 +593,8 @@ void comm_governor_skip(struct comm_governor *g, uint64_t ns)
 	g->set_ns += ns;
 	g->off_ns += ns;
 	g->ticks_set_ns += ns;
+	for (unsigned int i = 0; i < COMM_HOOKS; i++)
+		comm_hook_skip(&g->hook[i], ns);
 }
 
 void comm_governor_held(struct comm_governor *g, uint64_t period)

@@ -25,6 +25,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hook.h"
+
 enum {
 	COMM_GOVERNOR_TICK_NS = 200 * 1000 * 1000, /* interval of comm_governor_tick(), about */
 	COMM_PARK_SHIFT = 3,	  /* a CPU without target: its period is 8 times longer */
@@ -61,6 +63,7 @@ struct comm_governor_input {
 	double machine_switches_per_s; /* of all processes: each would call our BPF program */
 	uint64_t switch_ns;	       /* our code for reported switches; 0: not measured */
 	uint64_t life_ns;	       /* our code in forks, execs, exits and mappings */
+	uint64_t hook_ns[COMM_HOOKS];  /* and in hooks, calls included */
 	uint64_t lumps_ns;	 /* of what bounds itself by a part of the budget: much at once */
 	uint64_t daemon_ns;	 /* CPU time of the daemon, that others wanted */
 	uint64_t daemon_idle_ns; /* and that nobody else wanted */
@@ -76,6 +79,7 @@ struct comm_governor_output {
 	unsigned int tick_every; /* one in so many ticks is a sample; 0: none */
 	/* Forks and execs of threads that no sample met to report per second; UINT32_MAX: all. */
 	uint32_t strangers_per_s;
+	uint32_t hooks_off;  /* bits by enum comm_hook */
 	uint64_t handler_ns; /* cost of the tick just over, without the daemon's CPU time */
 	/* CPU time that may go into reading the target's files until the next tick; UINT64_MAX: all */
 	uint64_t reading_ns;
@@ -95,6 +99,7 @@ struct comm_governor {
 	double lumps_ns; /* that count as spent later */
 	unsigned int tick_every;
 	uint32_t strangers_per_s;
+	struct comm_hook_state hook[COMM_HOOKS];
 	uint64_t ticks_set_ns;
 	bool switches, paused;
 };

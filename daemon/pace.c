@@ -98,6 +98,7 @@ static void apply(struct comm_pace *p, const struct comm_governor_output *out)
 	p->rate.switches = out->switches;
 	p->rate.tick_every = out->tick_every;
 	p->rate.strangers_per_s = out->strangers_per_s;
+	p->rate.hooks_off = out->hooks_off;
 	p->reading_ns = out->reading_ns;
 	p->is_paused = out->paused;
 }
@@ -321,6 +322,8 @@ static void tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, void
 	in.switches_out = stats.switches_out - p->stats.switches_out;
 	in.switch_ns = stats.switch_ns - p->stats.switch_ns;
 	in.life_ns = stats.life_ns - p->stats.life_ns;
+	for (unsigned int i = 0; i < COMM_HOOKS; i++)
+		in.hook_ns[i] = stats.hook_ns[i] - p->stats.hook_ns[i];
 	in.daemon_ns = daemon_ns - p->daemon_ns;
 	event.cost.setup_ns = take_setup(p, now_ns, &in.daemon_ns);
 	in.daemon_idle_ns = (uint64_t)(yield(p, daemon_ns - p->daemon_ns) * (double)in.daemon_ns);
@@ -464,7 +467,8 @@ int comm_pace_tick(struct comm_pace *p, uint64_t now_ns, comm_event_fn *push, vo
 		apply(p, &out);
 		set |= out.new_period || before.switches != p->rate.switches ||
 		       before.lines != p->rate.lines || before.tick_every != p->rate.tick_every ||
-		       before.strangers_per_s != p->rate.strangers_per_s;
+		       before.strangers_per_s != p->rate.strangers_per_s ||
+		       before.hooks_off != p->rate.hooks_off;
 		/* The period of a pause is no sample's weight. */
 		if (out.new_period && !out.paused)
 			tell_rate(p, now_ns, push, ctx);

@@ -268,6 +268,13 @@ int comm_bpf_life_count(struct comm_bpf_life *life, uint64_t time_ns, comm_event
 	return -1;
 }
 
+void comm_bpf_life_set_hooks(struct comm_bpf_life *life, uint32_t off)
+{
+	(void)life;
+	(void)off;
+	fail();
+}
+
 int comm_bpf_life_set_switches(struct comm_bpf_life *life, bool on)
 {
 	(void)life;

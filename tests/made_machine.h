@@ -6,6 +6,7 @@
 #define COMM_MADE_MACHINE_H
 
 #include "../daemon/governor.c"
+#include "../daemon/hook.c"
 
 enum {
 	TICKS_PER_S = 5,
@@ -14,13 +15,14 @@ enum {
 };
 
 struct machine {
-	double cpus;		/* CPUs that are interrupted */
-	double busy;		/* CPUs that the target uses */
-	double interrupt_ns;	/* true cost of an interrupt */
-	double handler_ns;	/* time of our handler, per interrupt */
-	double sample_ns;	/* the daemon's, per interrupt */
-	double daemon_ns_per_s; /* the daemon's, fixed */
-	double life_ns_per_s;	/* our code's in forks and exits */
+	double cpus;			  /* CPUs that are interrupted */
+	double busy;			  /* CPUs that the target uses */
+	double interrupt_ns;		  /* true cost of an interrupt */
+	double handler_ns;		  /* time of our handler, per interrupt */
+	double sample_ns;		  /* the daemon's, per interrupt */
+	double daemon_ns_per_s;		  /* the daemon's, fixed */
+	double life_ns_per_s;		  /* our code's in exits */
+	double hook_ns_per_s[COMM_HOOKS]; /* our code's in hooks, while they are there */
 	double switches_per_s, switch_ns;
 	double others_per_s; /* switches of other processes */
 	double insns_per_ns;
@@ -81,6 +83,9 @@ static void play(struct run *r, const struct machine *m, int seconds)
 		in.switches_out = (uint64_t)reported;
 		in.switch_ns = (uint64_t)(reported * m->switch_ns);
 		in.life_ns = (uint64_t)(m->life_ns_per_s * dt);
+		for (unsigned int k = 0; k < COMM_HOOKS; k++)
+			if (!(out->hooks_off & 1U << k))
+				in.hook_ns[k] = (uint64_t)(m->hook_ns_per_s[k] * dt);
 		if (m->lump_every && r->ticks % m->lump_every == 0)
 			in.lumps_ns = (uint64_t)m->lump_ns;
 		in.target_ns = (uint64_t)(m->busy * dt * 1e9);
@@ -100,7 +105,8 @@ static void play(struct run *r, const struct machine *m, int seconds)
 		in.daemon_ns -= in.daemon_idle_ns;
 		r->spent[r->ticks] =
 			n * m->interrupt_ns + met * m->handler_ns + (double)in.daemon_ns +
-			(double)in.life_ns + (double)in.lumps_ns + reported * m->switch_ns +
+			(double)in.life_ns + hooks_ns(&in) + (double)in.lumps_ns +
+			reported * m->switch_ns +
 			(out->switches ? (m->switches_per_s + m->others_per_s) * dt * 50 : 0);
 		r->used[r->ticks] = (double)in.target_ns;
 		r->period[r->ticks] = (double)out->period;

@@ -603,6 +603,7 @@ static int source_set_rate(void *source, const struct comm_sampler_rate *rate)
 	comm_bpf_life_set_strangers(s->life, rate->strangers_per_s);
 	/* A target that faults all the time: where samples are at their least, so is this. */
 	comm_bpf_life_set_touches(s->life, rate->lines);
+	comm_bpf_life_set_hooks(s->life, rate->hooks_off);
 	s->nominal = rate->period;
 	return rc;
 }

@@ -58,6 +58,7 @@ struct comm_bpf_life {
 	uint64_t ended_ns;	 /* so much of the counters' is in the target */
 	uint64_t touches_off_ns; /* since when first writes of pages are not told; 0: they are */
 	uint64_t touch_gaps;	 /* how often that was turned off */
+	uint64_t name_gaps;	 /* how often new names were not told */
 	uint64_t left_out, listed_ns, list_took_ns; /* at the last reading of the map of targets */
 	/* Valid only during drain. */
 	comm_event_fn *push;
@@ -451,6 +452,11 @@ volatile struct comm_raw_cpu *comm_bpf_life_cpus(struct comm_bpf_life *life)
 	return life->cpu;
 }
 
+static int attach_names(struct capture_bpf *bpf, char **err)
+{
+	return attach(bpf->progs.renamed, &bpf->links.renamed, "task renaming", err);
+}
+
 static int attach_life(struct capture_bpf *bpf, char **err)
 {
 	int rc = attach(bpf->progs.forked, &bpf->links.forked, "fork", err);
@@ -460,7 +466,7 @@ static int attach_life(struct capture_bpf *bpf, char **err)
 	if (!rc)
 		rc = attach(bpf->progs.exited, &bpf->links.exited, "exit", err);
 	if (!rc)
-		rc = attach(bpf->progs.renamed, &bpf->links.renamed, "task renaming", err);
+		rc = attach_names(bpf, err);
 	if (!rc)
 		rc = attach(bpf->progs.freed, &bpf->links.freed, "the end of processes", err);
 	return rc;
@@ -614,6 +620,29 @@ void comm_bpf_life_set_touches(struct comm_bpf_life *life, bool on)
 	detach(&life->bpf->links.touched_by_kernel);
 }
 
+static void set_names(struct comm_bpf_life *life, bool on)
+{
+	struct bpf_link **link = &life->bpf->links.renamed;
+	char *why = NULL;
+
+	if (on == !!*link)
+		return;
+	if (on) {
+		attach_names(life->bpf, &why);
+		free(why);
+		return;
+	}
+	life->name_gaps++;
+	detach(link);
+}
+
+void comm_bpf_life_set_hooks(struct comm_bpf_life *life, uint32_t off)
+{
+	if (!life->started)
+		return;
+	set_names(life, !(off & 1U << COMM_HOOK_NAMES));
+}
+
 void comm_bpf_life_set_strangers(struct comm_bpf_life *life, uint32_t per_s)
 {
 	life->bpf->data->ctl.strangers_per_s = per_s;
@@ -651,6 +680,7 @@ void comm_bpf_life_stats(const struct comm_bpf_life *life, struct comm_sampler_s
 		ret->switch_ns += c->sched_ns;
 		ret->loss[COMM_LOSS_SCHED] += c->sched_drops;
 		ret->life_ns += c->life_ns;
+		ret->hook_ns[COMM_HOOK_NAMES] += c->name_ns;
 		ret->loss[COMM_LOSS_LIFE] += c->life_drops;
 		ret->loss[COMM_LOSS_STRANGERS] += c->life_left_out;
 		ret->loss[COMM_LOSS_TARGETS] += c->targets_full;
@@ -659,6 +689,7 @@ void comm_bpf_life_stats(const struct comm_bpf_life *life, struct comm_sampler_s
 	ret->loss[COMM_LOSS_LIFE] += life->unhooked;
 	ret->loss[COMM_LOSS_BUDGET] += life->gaps;
 	ret->loss[COMM_LOSS_TOUCH] += life->touch_gaps;
+	ret->loss[COMM_LOSS_NAMES] += life->name_gaps;
 	ret->loss[COMM_LOSS_MALFORMED] += life->malformed;
 }
 

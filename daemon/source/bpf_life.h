@@ -70,6 +70,8 @@ int comm_bpf_life_drain(struct comm_bpf_life *life, comm_event_fn *push, void *c
 void comm_bpf_life_set_touches(struct comm_bpf_life *life, bool on);
 /* How many forks and execs of threads without a record are told in a second; UINT32_MAX: all. */
 void comm_bpf_life_set_strangers(struct comm_bpf_life *life, uint32_t per_s);
+/* Detaches the program of names where its bit is set (enum comm_hook); each time COMM_LOSS_NAMES grows by 1. */
+void comm_bpf_life_set_hooks(struct comm_bpf_life *life, uint32_t off);
 /* Off: the program is detached; each time it is turned off, COMM_LOSS_BUDGET grows by 1. */
 int comm_bpf_life_set_switches(struct comm_bpf_life *life, bool on);
 /* See struct comm_sampler. */

@@ -573,6 +573,8 @@ static int source_set_rate(void *source, const struct comm_sampler_rate *rate)
 	struct source *s = source;
 	int rc = s->life ? comm_bpf_life_set_switches(s->life, rate->switches) : 0;
 
+	if (s->life)
+		comm_bpf_life_set_hooks(s->life, rate->hooks_off);
 	for (unsigned int i = 0; i < s->n_cpus; i++) {
 		uint8_t shift = rate->park ? rate->park[i] : 0;
 		uint64_t period = (rate->period > MIN_PERIOD ? rate->period : MIN_PERIOD) << shift;

@@ -17,6 +17,7 @@
 
 #include "burst.h"
 #include "event.h"
+#include "hook.h"
 #include "inspect.h"
 #include "marks.h"
 #include "merge.h"
@@ -88,10 +89,11 @@ struct comm_sampler_stats {
 	uint64_t samples, kcopies;
 	uint64_t handler_ns; /* time in our code, without the interrupt's own */
 	uint64_t lines, failed_reads;
-	uint64_t switches;     /* of targets' threads, reported or not */
-	uint64_t switches_out; /* reported */
-	uint64_t switch_ns;    /* time spent on reported switches, 0: not measured */
-	uint64_t life_ns;      /* time spent on forks, execs, exits and mappings */
+	uint64_t switches;	      /* of targets' threads, reported or not */
+	uint64_t switches_out;	      /* reported */
+	uint64_t switch_ns;	      /* time spent on reported switches, 0: not measured */
+	uint64_t life_ns;	      /* time spent on forks, execs, exits and mappings */
+	uint64_t hook_ns[COMM_HOOKS]; /* and on what can be taken away */
 	uint64_t loss[COMM_LOSS_MAX];
 	uint64_t period; /* in effect; a sampler may be slow to take a new one */
 };
@@ -106,6 +108,7 @@ struct comm_sampler_rate {
 	 * UINT32_MAX: all.  COMM_LOSS_STRANGERS counts the rest.
 	 */
 	uint32_t strangers_per_s;
+	uint32_t hooks_off; /* bits by enum comm_hook: their programs are detached */
 	/*
 	 * n_cpus shifts: the period of a CPU on which no target runs is longer by its
 	 * shift; NULL: all 0.  Samples carry their own period.

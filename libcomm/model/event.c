@@ -48,6 +48,12 @@ static const struct {
 					       "targets was full, or they may not be watched"},
 	[COMM_LOSS_STRANGERS] = {"strangers_unreported",
 				 "forks and execs of threads that no sample saw", .spared = true},
+	[COMM_LOSS_NAMES] =
+		{"names_unreported",
+		 "stretches of time in which new names of threads were noticed late, when "
+		 "a sample met them or they ended: they change so often that to notice "
+		 "it costs too much of the budget",
+		 .spared = true},
 	[COMM_LOSS_PAUSED] = {"paused_ms", "milliseconds without samples, since the last 10 s had "
 					   "cost more than the budget"},
 	[COMM_LOSS_DISABLED] = {"disabled_ms", "milliseconds in which sampling was disabled",

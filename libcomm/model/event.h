@@ -83,6 +83,7 @@ enum comm_loss {
 	COMM_LOSS_LOOKS,       /* ms without windows by looks at switches, to stay in the budget */
 	COMM_LOSS_ACCESSES,    /* not written to the file of accesses: disk full or error */
 	COMM_LOSS_CPUS,	       /* events of CPUs that came back, and were not opened again */
+	COMM_LOSS_NAMES,       /* stretches without new names of threads, to stay in the budget */
 	COMM_LOSS_MAX
 };
 

@@ -39,6 +39,81 @@ static void test_renaming(void)
 	end_child(pid);
 }
 
+/* Drains until so many samples have come, for a minute at most. */
+static void sample_more(struct session *s, struct seen *seen, uint64_t samples)
+{
+	uint64_t from_ns = comm_clock_now_ns(), least = seen->n[COMM_EV_SAMPLE] + samples;
+
+	while (seen->n[COMM_EV_SAMPLE] < least && comm_clock_now_ns() - from_ns < 60000000000ULL) {
+		usleep(50000);
+		s->sampler->drain(s->handle, see, seen);
+	}
+}
+
+/* The time of our code in a hook, calls included: it stands still where no program is called. */
+static uint64_t hook_ns(struct session *s, enum comm_hook hook)
+{
+	struct comm_sampler_stats stats;
+
+	s->sampler->stats(s->handle, &stats);
+	return stats.hook_ns[hook];
+}
+
+/* Some calls still come after a program is detached.  True: what happens again and again calls none any more. */
+static bool stands_still(struct session *s, enum comm_hook hook, void (*happens)(struct session *s))
+{
+	uint64_t from_ns = comm_clock_now_ns(), before_ns;
+
+	do {
+		before_ns = hook_ns(s, hook);
+		happens(s);
+		if (hook_ns(s, hook) == before_ns)
+			return true;
+	} while (comm_clock_now_ns() - from_ns < 60000000000ULL);
+	return false;
+}
+
+static void samples_come(struct session *s)
+{
+	struct seen seen = {0};
+
+	s->sampler->drain(s->handle, see, &seen);
+	sample_more(s, &seen, 10);
+}
+
+/* Without room in the budget no renaming calls a program, and names come with samples. */
+static void test_names_off(void)
+{
+	struct comm_sampler_rate rate = {.period = 5000000, .hooks_off = 1U << COMM_HOOK_NAMES};
+	uint64_t off_ns = 0, names = 0, on_ns = 0;
+	pid_t pid = start_child(renaming);
+	struct seen seen = {0};
+	bool is_still = false;
+	struct session s;
+
+	if (started(&s, bpf, pid, 0, 200)) {
+		sample_more(&s, &seen, 5);
+		s.sampler->set_rate(s.handle, &rate);
+		s.sampler->drain(s.handle, see, &seen);
+		is_still = stands_still(&s, COMM_HOOK_NAMES, samples_come);
+		off_ns = hook_ns(&s, COMM_HOOK_NAMES);
+		names = seen.n[COMM_EV_RENAME];
+		sample_more(&s, &seen, 5);
+		names = seen.n[COMM_EV_RENAME] - names;
+		rate.hooks_off = 0;
+		s.sampler->set_rate(s.handle, &rate);
+		sample_more(&s, &seen, 5);
+		on_ns = hook_ns(&s, COMM_HOOK_NAMES);
+		s.sampler->stop(s.handle);
+	}
+	check(off_ns && is_still, "names off: no renaming calls a program");
+	check(names > 1, "names off: samples tell new names");
+	check(seen.loss[COMM_LOSS_NAMES] == 1, "names off: it is counted once");
+	check(on_ns > off_ns, "names on again: renaming is noticed");
+	end(&s);
+	end_child(pid);
+}
+
 /* With no drain, each event that does not fit into the rings is counted. */
 static void test_losses(void)
 {
@@ -361,6 +436,7 @@ int main(void)
 		return n_failed ? 1 : 0;
 	}
 	test_renaming();
+	test_names_off();
 	test_losses();
 	test_event_losses();
 	test_touches_off();

@@ -15,6 +15,7 @@
 #define comm_inspect_live_own_ns made_own_ns
 #define comm_inspect_live_allow made_allow
 #include "../../daemon/governor.c"
+#include "../../daemon/hook.c"
 
 static uint64_t made_now_ns(void);
 static uint64_t made_ns(clockid_t id);
