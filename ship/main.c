@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * commctl-ship: what "commctl ship" runs, a program of its own, so that nothing else needs a client of a database or of HTTP.
- * It keeps no state: a signal may end it at any moment, and does.
+ * It keeps no state but the marks of profilers (marks.h): a signal may end it at any moment, and does.
  */
 #include <argp.h>
 #include <errno.h>

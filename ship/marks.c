@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sink.h"
@@ -60,6 +61,33 @@ int ship_marks_open(const char *path, const char *target, struct ship_marks *ret
 	return ship_fail(err, code, "cannot send to the directory %s: %s", path, strerror(-code));
 }
 
+static int write_mark(struct ship_marks *marks, uint64_t ns, char **err)
+{
+	char text[MARK_BYTES + 1];
+
+	snprintf(text, sizeof(text), "%020" PRIu64 "\n", ns);
+	errno = 0;
+	if (pwrite(marks->mark_fd, text, MARK_BYTES, 0) == MARK_BYTES && !fdatasync(marks->mark_fd))
+		return 0;
+	return ship_marks_fail(marks, errno ? -errno : -EIO, "write the mark of a run", err);
+}
+
+/* A new mark has its place on the disk before anything is sent, so that a full one does not make a slice be sent again. */
+static int begin_mark(struct ship_marks *marks, char **err)
+{
+	struct stat stat;
+	int code;
+
+	if (fstat(marks->mark_fd, &stat) < 0)
+		return ship_marks_fail(marks, -errno, "read the mark of a run", err);
+	if (stat.st_size)
+		return 0;
+	code = write_mark(marks, 0, err);
+	if (!code && fsync(marks->fd) < 0)
+		code = ship_marks_fail(marks, -errno, "write the mark of a run", err);
+	return code;
+}
+
 /* Opens the mark of a run, and locks it for as long as it is open. */
 static int open_mark(struct ship_marks *marks, const char *uuid, char **err)
 {
@@ -81,6 +109,8 @@ static int open_mark(struct ship_marks *marks, const char *uuid, char **err)
 			       ? ship_fail(err, -EAGAIN, "another commctl ship sends run %s to %s",
 					   uuid, marks->path)
 			       : ship_marks_fail(marks, -errno, "lock the mark of a run", err);
+	else
+		code = begin_mark(marks, err);
 	if (code) {
 		close(marks->mark_fd);
 		marks->mark_fd = -1;
@@ -113,16 +143,7 @@ int ship_marks_read(struct ship_marks *marks, const char *uuid, uint64_t *ret_ns
 
 int ship_marks_write(struct ship_marks *marks, const char *uuid, uint64_t ns, char **err)
 {
-	char text[MARK_BYTES + 1];
 	int code = open_mark(marks, uuid, err);
 
-	if (code)
-		return code;
-	snprintf(text, sizeof(text), "%020" PRIu64 "\n", ns);
-	errno = 0;
-	if (pwrite(marks->mark_fd, text, MARK_BYTES, 0) != MARK_BYTES ||
-	    fdatasync(marks->mark_fd) < 0)
-		return ship_marks_fail(marks, errno ? -errno : -EIO, "write the mark of a run",
-				       err);
-	return 0;
+	return code ? code : write_mark(marks, ns, err);
 }

@@ -52,6 +52,15 @@ int ship_profile_make(struct comm_reader *reader, const struct comm_run *run,
 					"the slice of run %s at %.0f s has gone meanwhile",
 					run->uuid, (double)batch->start_ns / 1e9);
 	}
+	/* Of a wider slice, where the minute has gone. */
+	if (!code && report &&
+	    (report->from_ns < batch->start_ns ||
+	     report->to_ns > batch->start_ns + batch->length_ns)) {
+		comm_report_free(report);
+		return comm_reader_fail(err, -EAGAIN,
+					"the slice of run %s at %.0f s has gone meanwhile",
+					run->uuid, (double)batch->start_ns / 1e9);
+	}
 	if (!code && report)
 		code = put_profile(&query, report, batch, err);
 	comm_report_free(report);

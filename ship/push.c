@@ -150,11 +150,16 @@ static int set_up(struct ship_push *push)
 	    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, timeout_ms) ||
 	    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, timeout_ms) ||
 	    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L) ||
+	    /* On a connection that is used again libcurl sends again by itself. */
+	    curl_easy_setopt(curl, CURLOPT_FORBID_REUSE, 1L) ||
 	    curl_easy_setopt(curl, CURLOPT_USERAGENT, "commprof"))
 		return -ENOMEM;
-	return authorities && *authorities && curl_easy_setopt(curl, CURLOPT_CAINFO, authorities)
-		       ? -ENOMEM
-		       : 0;
+	/* Those of the system are no longer trusted: Debian has them in a directory. */
+	if (authorities && *authorities &&
+	    (curl_easy_setopt(curl, CURLOPT_CAINFO, authorities) ||
+	     curl_easy_setopt(curl, CURLOPT_CAPATH, NULL)))
+		return -ENOMEM;
+	return 0;
 }
 
 int ship_push_open(const char *what, const char *address, const char *path, uint64_t timeout_ms,
@@ -193,13 +198,16 @@ void ship_push_close(struct ship_push *push)
 static int fail_transfer(struct ship_push *push, CURLcode rc, char **err)
 {
 	const char *said = *push->said ? push->said : curl_easy_strerror(rc);
+	char clean[COMM_TEXT_GROWTH * SAID_BYTES + 1];
+	size_t n = strcspn(said, "\n");
 
 	if (rc == CURLE_OPERATION_TIMEDOUT)
 		return ship_fail(err, -EAGAIN, "%s does not answer within %g s", push->name,
 				 (double)push->timeout_ms / 1e3);
 	if (rc == CURLE_WRITE_ERROR)
 		return ship_fail(err, -EAGAIN, "%s answers without an end", push->name);
-	return ship_fail(err, -EAGAIN, "%s: %.*s", push->name, (int)strcspn(said, "\n"), said);
+	comm_text_clean(said, n < SAID_BYTES ? n : SAID_BYTES, clean, sizeof(clean));
+	return ship_fail(err, -EAGAIN, "%s: %s", push->name, clean);
 }
 
 /*
@@ -225,14 +233,16 @@ static int fail_status(struct ship_push *push, long status, uint64_t wait_ms, ch
 				 "%s sends on to %s, which is not followed: name that by --to",
 				 push->name, clean);
 	}
+	if (!wait_ms && is_about_contents(status, push->answer.kept))
+		code = -EBADMSG;
 	push->answer.kept[strcspn(push->answer.kept, "\r\n")] = '\0';
 	comm_text_clean(push->answer.kept, SAID_BYTES, clean, sizeof(clean));
-	if (is_about_contents(status, push->answer.kept))
-		code = -EBADMSG;
 	if (code == -EBADMSG)
 		snprintf(does, sizeof(does), "refuses a slice");
 	else if (wait_ms)
 		snprintf(does, sizeof(does), "wants nothing for %g s", (double)wait_ms / 1e3);
+	else if (status < 300)
+		snprintf(does, sizeof(does), "answers, but not as one that takes profiles");
 	else
 		snprintf(does, sizeof(does), "takes nothing");
 	return ship_fail(err, code, "%s %s: %ld%s%s", push->name, does, status, *clean ? ", " : "",
@@ -267,7 +277,9 @@ int ship_push_post(struct ship_push *push, const char *body, size_t n, uint64_t 
 	if (rc != CURLE_OK)
 		return fail_transfer(push, rc, err);
 	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-	if (status >= 200 && status < 300)
+	/* Both answer in JSON.  A page is of who knows nothing of profiles. */
+	if (status >= 200 && status < 300 &&
+	    push->answer.kept[strspn(push->answer.kept, " \r\n\t")] == '{')
 		return 0;
 	*ret_wait_ms = wait_of(push);
 	return fail_status(push, status, *ret_wait_ms, err);

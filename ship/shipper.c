@@ -191,6 +191,9 @@ static int send_behind(struct ship_shipper *shipper, struct comm_reader *reader,
 			code = 0;
 		} else if (code == -EINVAL) {
 			code = PASS_RUN;
+		} else if (!code && refused && batch->as_profile && !batch->profile_bytes) {
+			/* Nothing was sent, so what was refused before stays behind the mark. */
+			passed_ns += batch->length_ns;
 		} else if (!code) {
 			code = put(shipper, passed_ns, err);
 			if (code == -EBADMSG) {

@@ -159,7 +159,7 @@ for package in "${packages[@]}"; do
 done
 mkdir -p "$root/etc/commprof"
 touch "$root/etc/commprof/a.conf"
-touch "$root/etc/commprof/ship.conf"
+touch "$root/etc/commprof/ship.conf" "$root/etc/commprof/headers"
 mkdir "$root/var/lib/commprof-ship"
 touch "$root/var/lib/commprof-ship/mark"
 ln -s /lib/systemd/system/commprof-ship@.service "$root/etc/systemd/system/multi-user.target.wants/commprof-ship@a.service"
