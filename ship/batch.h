@@ -38,7 +38,8 @@ struct ship_batch {
  * 1: there is none, for now or at all.  Ends its read transaction before it returns, so that whoever waits for a sink
  * holds up no commd.  The batch's memory is taken anew.
  *
- * Else with a sentence in *err.  -EFBIG: the batch is too large, and its start and length say which.  -EINVAL: the run has
+ * Else with a sentence in *err.  -EFBIG: the batch is too large, and its start and length say which; -ESTALE: what it is of has gone
+ * meanwhile.  -EINVAL: the run has
  * no UUID or no time, so none of it can be sent.  -EUCLEAN, ...: as of comm_reader_runs().
  */
 int ship_batch_next(struct comm_reader *reader, const struct comm_run *run, uint64_t mark_ns,

@@ -45,11 +45,9 @@ int ship_profile_make(struct comm_reader *reader, const struct comm_run *run,
 		query.by = by[i];
 		code = comm_reader_report(reader, &query, &report, err);
 	}
-	/* What is missing shows the next time. */
 	if (code == -ENODATA) {
 		free(*err);
-		return comm_reader_fail(err, -EAGAIN,
-					"the slice of run %s at %.0f s has gone meanwhile",
+		return comm_reader_fail(err, -ESTALE, "the slice of run %s at %.0f s is not found",
 					run->uuid, (double)batch->start_ns / 1e9);
 	}
 	/* Of a wider slice, where the minute has gone. */
@@ -57,8 +55,7 @@ int ship_profile_make(struct comm_reader *reader, const struct comm_run *run,
 	    (report->from_ns < batch->start_ns ||
 	     report->to_ns > batch->start_ns + batch->length_ns)) {
 		comm_report_free(report);
-		return comm_reader_fail(err, -EAGAIN,
-					"the slice of run %s at %.0f s has gone meanwhile",
+		return comm_reader_fail(err, -ESTALE, "the slice of run %s at %.0f s is not found",
 					run->uuid, (double)batch->start_ns / 1e9);
 	}
 	if (!code && report)

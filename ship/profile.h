@@ -9,7 +9,8 @@
 #include "batch.h"
 
 /*
- * Fills in the batch's profile, service and host, of its start and length.  A slice without flows has no profile.  Else as comm_reader_report(), with a sentence in *err or without.
+ * Fills in the batch's profile, service and host, of its start and length.  A slice without flows has no profile.  -ESTALE: the
+ * slice has gone meanwhile.  Else as comm_reader_report(), with a sentence in *err or without.
  */
 int ship_profile_make(struct comm_reader *reader, const struct comm_run *run,
 		      struct ship_batch *batch, char **err);

@@ -174,7 +174,7 @@ static int send_behind(struct ship_shipper *shipper, struct comm_reader *reader,
 {
 	const struct ship_passed *passed = passed_of(shipper, run->id);
 	struct ship_batch *batch = &shipper->batch;
-	uint64_t from_ns = *mark_ns, passed_ns = 0, refused = 0;
+	uint64_t from_ns = *mark_ns, passed_ns = 0, refused = 0, gone_ns = UINT64_MAX;
 	int code = 0;
 
 	if (passed && passed->until_ns > from_ns) {
@@ -182,33 +182,46 @@ static int send_behind(struct ship_shipper *shipper, struct comm_reader *reader,
 		passed_ns = passed->length_ns;
 	}
 	while (!code) {
+		bool is_put = false;
+
 		code = ship_batch_next(reader, run, *mark_ns, from_ns, batch, err);
-		from_ns = batch->start_ns + batch->length_ns;
-		if (code == -EFBIG) {
-			passed_ns += batch->length_ns;
-			pass(shipper, &(struct ship_passed){run->id, from_ns, passed_ns},
-			     batch->length_ns, err);
+		/* What took its place is found the next time.  If nothing has, the store is damaged there. */
+		if (code == -ESTALE && gone_ns != batch->start_ns) {
+			gone_ns = batch->start_ns;
+			free(*err);
+			*err = NULL;
 			code = 0;
+			continue;
+		}
+		from_ns = batch->start_ns + batch->length_ns;
+		if (!code && refused && batch->as_profile && !batch->profile_bytes) {
+			/* Nothing is to be sent, so what was refused before stays behind the mark. */
+			passed_ns += batch->length_ns;
+			continue;
+		}
+		if (!code) {
+			code = put(shipper, passed_ns, err);
+			is_put = code != -EBADMSG;
 		} else if (code == -EINVAL) {
 			code = PASS_RUN;
-		} else if (!code && refused && batch->as_profile && !batch->profile_bytes) {
-			/* Nothing was sent, so what was refused before stays behind the mark. */
-			passed_ns += batch->length_ns;
-		} else if (!code) {
-			code = put(shipper, passed_ns, err);
-			if (code == -EBADMSG) {
-				passed_ns += batch->length_ns;
-				refuse(shipper, &(struct ship_passed){run->id, from_ns, passed_ns},
-				       refused++, err);
-				code = 0;
-				continue;
-			}
+		}
+		if (is_put) {
 			end_refused(run, refused);
 			refused = 0;
 			if (code == -ERANGE)
 				return PASS_RUN;
 			passed_ns = 0;
 			*mark_ns = from_ns;
+		} else if (code == -EFBIG) {
+			passed_ns += batch->length_ns;
+			pass(shipper, &(struct ship_passed){run->id, from_ns, passed_ns},
+			     batch->length_ns, err);
+			code = 0;
+		} else if (code == -EBADMSG || code == -ESTALE) {
+			passed_ns += batch->length_ns;
+			refuse(shipper, &(struct ship_passed){run->id, from_ns, passed_ns},
+			       refused++, err);
+			code = 0;
 		}
 	}
 	end_refused(run, refused);

@@ -110,6 +110,13 @@ check "a slice that is too large is passed over" same "$(ship --store "$dir/larg
   "commctl: the slice of run $(sqlite3 "$dir/large.db" 'SELECT uuid FROM run') at 60 s takes more than 6 MiB; it is passed over
 59 slices of 1 run sent, 1003 flows; 60 s missing
 1"
+cp "$dir/redis.db" "$dir/ended.db"
+sqlite3 "$dir/ended.db" "UPDATE run SET end_ns = start_ns + 1800000000000"
+check "slices behind a run's end hold up nothing" same "$(ship --store "$dir/ended.db" --to "pyroscope+http://127.0.0.1:$port/ended" 2>&1; echo $?)" \
+  "commctl: the slice of run $(sqlite3 "$dir/ended.db" 'SELECT uuid FROM run') at 1800 s is not found; it is passed over
+commctl: so are the next 29 of run $(sqlite3 "$dir/ended.db" 'SELECT uuid FROM run')
+30 slices of 1 run sent, 510 flows; 1800 s missing
+1"
 objects long 4500 4000
 if is_sanitized; then
   skip "memory is that of the unit" "sanitizers take more"
