@@ -259,13 +259,17 @@ static void see_sample(struct seen *seen, const struct comm_event *e)
 static void see_copy(struct seen *seen, const struct comm_event *e)
 {
 	uint64_t at = e->access.addr - (uint64_t)truth->buffer, n = at / READ_STEP;
+	uint64_t oldest_ns = truth->read[(truth->n_reads + 1) % READS].from_ns;
 
 	seen->copies++;
 	seen->copy_wrong += e->tgid != seen->pid || e->tid != seen->reader || e->cpu != last_cpu ||
 			    e->access.ip != (uint64_t)read_ip ||
 			    e->access.size_bytes != READ_BYTES || at % READ_STEP || n >= READS;
-	/* A read's end is noted after it; the one that runs has an end that is older. */
-	if (n < READS && truth->read[n].to_ns > truth->read[n].from_ns)
+	/*
+	 * A read's end is noted after it; the one that runs has an end that is older.  Where this process had no CPU for long, a later
+	 * read has the place of what is older than all notes.
+	 */
+	if (n < READS && truth->read[n].to_ns > truth->read[n].from_ns && e->time_ns >= oldest_ns)
 		seen->copy_wrong_time += !within(&truth->read[n], e->time_ns);
 }
 
