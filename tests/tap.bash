@@ -45,3 +45,12 @@ check() { # NAME COMMAND...: its output is shown if it fails
   shift
   if "$@" >"$dir/out" 2>&1; then ok "$name"; else not_ok "$name" "$(cat "$dir/out")"; fi
 }
+
+# A command ends with that status and says one sentence on stderr, but for a hint of its usage.
+sentence() { # NAME CODE REGEX COMMAND...
+  local name=$1 code=$2 regex=$3 got out
+  shift 3
+  out=$("$@" 2>&1 >"$dir/said" </dev/null)
+  got=$?
+  [ $got = "$code" ] && grep -qE "$regex" <<<"$out" && [ "$(grep -vc '^Try ' <<<"$out")" = 1 ] && ok "$name" || not_ok "$name" "$got: $out"
+}

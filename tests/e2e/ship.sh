@@ -180,13 +180,6 @@ check "the follower goes on" kill $follower
 wait $follower 2>/dev/null
 check "and had nothing to say" same "$(cat "$dir/follow")" ""
 
-sentence() { # NAME CODE REGEX COMMAND...
-  local name=$1 code=$2 regex=$3 got out
-  shift 3
-  out=$("$@" 2>&1 >"$dir/said" </dev/null)
-  got=$?
-  [ $got = "$code" ] && grep -qE "$regex" <<<"$out" && [ "$(grep -vc '^Try ' <<<"$out")" = 1 ] && ok "$name" || not_ok "$name" "$got: $out"
-}
 to=file:$dir/bad
 mkdir "$dir/bad"
 sentence "no target" 2 'say where to' ship --store "$dir/redis.db"

@@ -171,13 +171,6 @@ check "who follows goes on" kill $follower
 wait $follower 2>/dev/null
 stop $pid
 
-sentence() { # NAME CODE REGEX COMMAND...
-  local name=$1 code=$2 regex=$3 got out
-  shift 3
-  out=$("$@" 2>&1 >"$dir/said" </dev/null)
-  got=$?
-  [ $got = "$code" ] && grep -qE "$regex" <<<"$out" && [ "$(grep -vc '^Try ' <<<"$out")" = 1 ] && ok "$name" || not_ok "$name" "$got: $out"
-}
 serve bad
 bad=pyroscope+http://127.0.0.1:$port
 send() { ship --store "$dir/redis.db" --to "$bad" "$@"; }
