@@ -14,10 +14,9 @@ enum {
 	OBJECT = 5,
 	SITES_OF_A_FUNCTION = 2,
 	MORE_THAN_KEPT = 1 << 17,
-	ENOUGH = 16,
 };
 
-static const struct comm_code_pair pair = {SRC, DST, OBJECT, false};
+static const struct comm_code_pair pair = {SRC, DST, OBJECT};
 static struct comm_code_pairs *pairs;
 
 static uint32_t function_of(const void *ctx, uint32_t site)
@@ -74,7 +73,7 @@ static void met_as_expected(void **state)
 /* A read of a datum that two sites wrote meets each of them in half a read, which is enough. */
 static void met_once(void **state)
 {
-	const struct comm_code_pair seldom = {SRC, DST + 1, OBJECT, false};
+	const struct comm_code_pair seldom = {SRC, DST + 1, OBJECT};
 
 	(void)state;
 	comm_code_pairs_met(pairs, &pair, 0.5);
@@ -85,38 +84,14 @@ static void met_once(void **state)
 	assert_true(comm_code_pairs_known(pairs, &seldom));
 }
 
-/* Reads that are alone in their bursts need not meet who writes, unless that was to be expected. */
-static void alone(void **state)
-{
-	struct comm_code_pair rare = pair, expected = {SRC, DST + 1, OBJECT, true};
-
-	(void)state;
-	rare.alone = true;
-	for (int i = 0; i < ENOUGH; i++) {
-		assert_false(comm_code_pairs_excused(pairs, &rare));
-		comm_code_pairs_likely(pairs, &rare, 0.001);
-		comm_code_pairs_likely(pairs, &expected, 0.1);
-	}
-	assert_true(comm_code_pairs_excused(pairs, &rare));
-	assert_false(comm_code_pairs_known(pairs, &rare));
-	assert_false(comm_code_pairs_excused(pairs, &expected));
-	/* Of others it says nothing. */
-	rare.alone = false;
-	assert_false(comm_code_pairs_excused(pairs, &rare));
-	for (int i = 0; i < 200; i++)
-		comm_code_pairs_likely(pairs, &rare, 0.001);
-	rare.alone = true;
-	assert_false(comm_code_pairs_excused(pairs, &rare));
-}
-
 /* Lines of the function that writes are one, those that read and objects are not. */
 static void what_a_pair_is(void **state)
 {
-	const struct comm_code_pair same = {SRC + 1, DST, OBJECT, false};
-	const struct comm_code_pair others[] = {{SRC + SITES_OF_A_FUNCTION, DST, OBJECT, false},
-						{SRC, DST + 1, OBJECT, false},
-						{SRC, DST, OBJECT + 1, false},
-						{DST, SRC, OBJECT, false}};
+	const struct comm_code_pair same = {SRC + 1, DST, OBJECT};
+	const struct comm_code_pair others[] = {{SRC + SITES_OF_A_FUNCTION, DST, OBJECT},
+						{SRC, DST + 1, OBJECT},
+						{SRC, DST, OBJECT + 1},
+						{DST, SRC, OBJECT}};
 
 	(void)state;
 	comm_code_pairs_met(pairs, &pair, 1);
@@ -128,7 +103,7 @@ static void what_a_pair_is(void **state)
 /* Where functions are not known each site is one. */
 static void without_functions(void **state)
 {
-	const struct comm_code_pair other = {SRC + 1, DST, OBJECT, false};
+	const struct comm_code_pair other = {SRC + 1, DST, OBJECT};
 	struct comm_code_pairs *of_sites;
 
 	(void)state;
@@ -142,7 +117,7 @@ static void without_functions(void **state)
 /* Of more pairs than are kept the latest is known, and none that was not met. */
 static void more_than_are_kept(void **state)
 {
-	struct comm_code_pair p = {SRC, 0, OBJECT, false};
+	struct comm_code_pair p = {SRC, 0, OBJECT};
 
 	(void)state;
 	for (; p.dst_site < MORE_THAN_KEPT; p.dst_site++) {
@@ -160,7 +135,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(never_met),      TEST(met_as_expected),   TEST(met_once),
 		TEST(what_a_pair_is), TEST(without_functions), TEST(more_than_are_kept),
-		TEST(alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

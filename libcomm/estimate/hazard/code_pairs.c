@@ -12,7 +12,6 @@ enum { CODE_PAIRS_SLOTS = 1 << 16 /* the latest of a slot's pairs stays */ };
 struct code_pair_slot {
 	uint64_t key;
 	float met, expected;
-	uint32_t n_alone; /* reads that were alone in their bursts */
 };
 
 struct comm_code_pairs {
@@ -62,7 +61,6 @@ bool comm_code_pairs_likely(struct comm_code_pairs *pairs, const struct comm_cod
 	struct code_pair_slot *slot = code_pair_slot(pairs, pair);
 
 	slot->expected += (float)expected;
-	slot->n_alone += pair->alone;
 	return comm_without(COMM_TERM_met) ||
 	       slot->expected <= comm_parameter(COMM_P_unmet) + slot->met;
 }
@@ -71,12 +69,4 @@ bool comm_code_pairs_known(struct comm_code_pairs *pairs, const struct comm_code
 {
 	return comm_without(COMM_TERM_met) ||
 	       code_pair_slot(pairs, pair)->met >= comm_parameter(COMM_P_half);
-}
-
-bool comm_code_pairs_excused(struct comm_code_pairs *pairs, const struct comm_code_pair *pair)
-{
-	const struct code_pair_slot *slot = code_pair_slot(pairs, pair);
-
-	return pair->alone && slot->n_alone >= comm_parameter(COMM_P_enough) &&
-	       slot->expected < comm_parameter(COMM_P_unmet);
 }

@@ -18,7 +18,6 @@ struct comm_code_pairs;
 struct comm_code_pair {
 	uint32_t src_site, dst_site;
 	uint32_t object;
-	bool alone; /* accesses are sampled one by one, and the read is all of its burst */
 };
 
 int comm_code_pairs_create(comm_function_of_fn *function_of, const void *sites,
@@ -37,7 +36,5 @@ bool comm_code_pairs_likely(struct comm_code_pairs *pairs, const struct comm_cod
 			    double expected);
 /* Whether it was met at one datum, if only once: half a read will do, for two sites may have written it. */
 bool comm_code_pairs_known(struct comm_code_pairs *pairs, const struct comm_code_pair *pair);
-/* Whether it could not have been met: of COMM_P_enough reads that were alone hardly one was expected to meet who writes. */
-bool comm_code_pairs_excused(struct comm_code_pairs *pairs, const struct comm_code_pair *pair);
 
 #endif

@@ -26,7 +26,8 @@
  *
  * Which code of a writer wrote is told by what wrote that datum; where the datum was not seen to be
  * written, by the code met around it, unless that was never met at what this code reads (code_pairs.h).
- * Until both code sites were seen at one datum, nobody is told.
+ * Until both code sites were seen at one datum, nobody is told; where accesses are sampled one by one, the
+ * thread is, and the code is in doubt.
  *
  * A burst's own writes are taken out while its reads are estimated: they were
  * sampled because the reads were.
@@ -345,7 +346,10 @@ static void hazard_unwritten(struct hazard *h, const struct comm_window_burst *b
 		comm_unwritten_sums_add(&h->unwritten, &end);
 }
 
-/* Accesses are sampled one by one, and what is behind this one is not known. */
+/*
+ * Accesses are sampled one by one, and what is behind this one is not known.  Two of them hardly ever meet
+ * at one datum, so that code was not met there tells nothing.
+ */
 static bool is_alone(const struct comm_window_burst *b)
 {
 	return (b->weighing.exact || b->weighing.trigger == COMM_TRIGGER_ACCESSES) &&
@@ -363,7 +367,7 @@ static void hazard_emit_part(struct hazard *h, const struct comm_window_burst *b
 	bool alone = is_alone(b);
 
 	for (uint32_t i = 0; i < code->n; i++) {
-		const struct comm_code_pair pair = {code->site[i], r->site, r->object, alone};
+		const struct comm_code_pair pair = {code->site[i], r->site, r->object};
 		const struct comm_doubt_writer of = {part->thread, part->role, code->site[i],
 						     c->share * code->part[i]};
 		struct comm_edge_known known = {&c->ages, comm_doubt_of(&h->doubt, &of)};
@@ -375,12 +379,12 @@ static void hazard_emit_part(struct hazard *h, const struct comm_window_burst *b
 		if (code->met && c->level > 0 && c->chance < 1) {
 			if (part->thread != b->reader &&
 			    !comm_code_pairs_known(h->learned.code_pairs, &pair)) {
-				if (!comm_code_pairs_excused(h->learned.code_pairs, &pair))
+				if (!alone)
 					level = COMM_LEVEL_OBJECT;
 				known.doubts.code = 1;
 			}
-			if (!comm_code_pairs_likely(h->learned.code_pairs, &pair,
-						    share * code->part[i] * found))
+			if (!alone && !comm_code_pairs_likely(h->learned.code_pairs, &pair,
+							      share * code->part[i] * found))
 				key.src_site = COMM_ID_OTHER;
 		}
 		if (level == COMM_LEVEL_OBJECT) {

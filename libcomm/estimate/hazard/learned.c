@@ -4,6 +4,7 @@
 #include "model.h"
 
 #include <errno.h>
+#include <math.h>
 
 enum { LEARNED_BURSTS = 512 }; /* looked at per window */
 
@@ -36,10 +37,9 @@ static void meet(struct comm_learned *learned, const struct comm_window_read *r,
 
 		n_sites = comm_candidate_sites(learned->areas, c, word, &seen, site, part);
 		for (uint32_t j = 0; seen && j < n_sites; j++)
-			comm_code_pairs_met(
-				learned->code_pairs,
-				&(struct comm_code_pair){site[j], r->site, r->object, false},
-				part[j]);
+			comm_code_pairs_met(learned->code_pairs,
+					    &(struct comm_code_pair){site[j], r->site, r->object},
+					    part[j]);
 	}
 }
 
@@ -58,6 +58,18 @@ static double evidence_of(const struct comm_around *around)
 		return 0;
 	return around->n[level] /
 	       (around->n[level] + comm_parameter(COMM_P_half) * around->n_reads[level]);
+}
+
+/*
+ * In how many bursts the data at a read were seen to be written, one at least.  What no burst was seen to write is like
+ * what one was (Good, The population frequencies of species, 1953), not like what is written all the time, which
+ * is mostly a thread's own.
+ */
+static double times_written(const struct comm_learned *learned, const struct comm_window_read *r)
+{
+	const struct comm_area *line = comm_area_at(learned->areas, r->area);
+
+	return r->area && line->level == COMM_AREA_LINE ? fmax(line->n, 1) : 1;
 }
 
 /*
@@ -96,7 +108,7 @@ static void take(struct comm_learned *learned, const struct comm_window_burst *b
 				evidence * comm_area_found(learned->areas, r->area));
 	if (seen > 0 && coarse > 0)
 		comm_own_reads_learn(learned->own, r->object, seen_own / seen, coarse_own / coarse,
-				     weight);
+				     weight / times_written(learned, r));
 }
 
 void comm_learned_take(struct comm_learned *learned, struct comm_window *window, uint32_t n)
