@@ -34,7 +34,7 @@ static const char *plural(size_t n)
 
 static int check_store(const char *path)
 {
-	char size[CTL_NUMBER], stall[CTL_NUMBER], name[PATH_MAX];
+	char size[CTL_NUMBER], stall[CTL_NUMBER], own[CTL_NUMBER], name[PATH_MAX];
 	struct comm_reader *reader;
 	const struct comm_run *last;
 	struct comm_runs *runs;
@@ -63,10 +63,11 @@ static int check_store(const char *path)
 	/* Of one that is being written it is not known yet, nor of one of an older version. */
 	if (last && last->stall_ns)
 		printf("  in run %lld a slice took at most %s to be stored, and sampling was held "
-		       "up for "
-		       "at most %s\n",
+		       "up for at most %s%s%s%s\n",
 		       (long long)last->id, ctl_duration(size, last->store_ns),
-		       ctl_duration(stall, last->stall_ns));
+		       ctl_duration(stall, last->stall_ns), last->stall_own_ns ? ", " : "",
+		       last->stall_own_ns ? ctl_duration(own, last->stall_own_ns) : "",
+		       last->stall_own_ns ? " without the time in which commd had no CPU" : "");
 	comm_runs_free(runs);
 	return CTL_OK;
 }

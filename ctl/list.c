@@ -63,6 +63,7 @@ void ctl_list_json(FILE *out, const char *path, uint64_t bytes, const struct com
 		ctl_json_double(&json, "overhead_pct", run->overhead * 100);
 		ctl_json_count(&json, "deleted_ns", run->deleted_ns);
 		ctl_json_count(&json, "stall_ns", run->stall_ns);
+		ctl_json_count(&json, "stall_own_ns", run->stall_own_ns);
 		ctl_json_count(&json, "store_ns", run->store_ns);
 		ctl_json_close(&json, '}');
 	}

@@ -692,7 +692,7 @@ int comm_live(const struct comm_options *options)
 			strerror(-err));
 		return 1;
 	}
-	comm_stall_open(&live.stall, options->verbose);
+	comm_stall_open(&live.stall);
 	comm_priority_raise();
 	comm_priority_allow_return();
 	if (comm_privilege_become_user(options->store, !options->command)) {

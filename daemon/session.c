@@ -465,9 +465,9 @@ static void say_store(const struct comm_session *session)
 	if (stall)
 		fprintf(stderr,
 			"  rings of the kernel waited at most %.1f ms too long: commd worked for "
-			"%.1f ms of that, and had no CPU for %.1f\n",
+			"%.1f ms of that, and had no CPU for %.1f; at most %.1f ms but for that\n",
 			(double)stall->longest_ns / 1e6, (double)stall->parts.work_ns / 1e6,
-			(double)stall->parts.cpu_ns / 1e6);
+			(double)stall->parts.cpu_ns / 1e6, (double)stall->own_ns / 1e6);
 }
 
 int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *how)
@@ -489,7 +489,9 @@ int comm_session_end(struct comm_session *session, uint64_t end_ns, const char *
 			session->options->store);
 		return 1;
 	}
-	comm_store_tell_stall(session->store, session->stall ? session->stall->longest_ns : 0);
+	if (session->stall)
+		comm_store_tell_stall(session->store, session->stall->longest_ns,
+				      session->stall->own_ns);
 	if (session->accesses) {
 		comm_access_log_end(session->accesses, end_ns, comm_session_patience_ns(session));
 		look_at_accesses(session, end_ns);

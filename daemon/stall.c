@@ -28,11 +28,9 @@ static struct comm_stall_times times(const struct comm_stall *stall)
 					 .cpu_ns = without_cpu_ns(stall->fd)};
 }
 
-void comm_stall_open(struct comm_stall *stall, bool parts)
+void comm_stall_open(struct comm_stall *stall)
 {
-	*stall = (struct comm_stall){.has_parts = parts, .fd = -1};
-	if (parts)
-		stall->fd = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
+	*stall = (struct comm_stall){.fd = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC)};
 }
 
 void comm_stall_close(struct comm_stall *stall)
@@ -45,23 +43,32 @@ void comm_stall_close(struct comm_stall *stall)
 void comm_stall_sleep(struct comm_stall *stall, uint64_t now_ns)
 {
 	stall->slept_from_ns = now_ns;
+	stall->slept_cpu_ns = without_cpu_ns(stall->fd);
+}
+
+static uint64_t less(uint64_t all_ns, uint64_t part_ns)
+{
+	return all_ns > part_ns ? all_ns - part_ns : 0;
 }
 
 void comm_stall_read(struct comm_stall *stall, uint64_t now_ns, int slept_ms)
 {
 	uint64_t meant_ns = slept_ms > 0 ? (uint64_t)slept_ms * 1000000 : 0;
-	uint64_t slept_ns = now_ns - stall->slept_from_ns;
-	struct comm_stall_times now = {0};
+	uint64_t slept_ns = now_ns - stall->slept_from_ns, over_ns, awake_ns, own_ns;
+	struct comm_stall_times now = times(stall);
 
-	if (slept_ns > meant_ns)
-		slept_ns = meant_ns;
-	if (stall->has_parts)
-		now = times(stall);
-	if (stall->read_ns && now_ns - stall->read_ns - slept_ns > stall->longest_ns) {
-		stall->longest_ns = now_ns - stall->read_ns - slept_ns;
+	over_ns = slept_ns > meant_ns ? slept_ns - meant_ns : 0;
+	awake_ns = stall->read_ns ? stall->slept_from_ns - stall->read_ns : 0;
+	if (stall->read_ns && awake_ns + over_ns > stall->longest_ns) {
+		stall->longest_ns = awake_ns + over_ns;
 		stall->parts.work_ns = now.work_ns - stall->before.work_ns;
 		stall->parts.cpu_ns = now.cpu_ns - stall->before.cpu_ns;
 	}
+	/* Who is woken early and then has no CPU waits for one within the sleep that was meant, at first. */
+	own_ns = less(awake_ns, stall->slept_cpu_ns - stall->before.cpu_ns) +
+		 less(over_ns, now.cpu_ns - stall->slept_cpu_ns);
+	if (stall->read_ns && own_ns > stall->own_ns)
+		stall->own_ns = own_ns;
 	stall->read_ns = now_ns;
 	stall->before = now;
 }

@@ -106,6 +106,8 @@ struct comm_run {
 	uint64_t daemon_idle_ns;
 	/* The least limit that was in force; overhead_limit and floor are the largest.  0: there was but one. */
 	double overhead_least;
+	/* The longest such wait but for the time without a CPU, which may be of another wait; 0: not known. */
+	uint64_t stall_own_ns;
 };
 
 /* The runs of a store, oldest first; freed by comm_runs_free(). */

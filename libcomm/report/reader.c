@@ -142,7 +142,7 @@ static const char *copy(sqlite3_stmt *stmt, int column)
 #define RUN_COLUMNS                                                                          \
 	"id, source, event, estimator, command, host, notes, how, start_ns, end_ns, "        \
 	"start_unix_ns, overhead_limit, granularity_bytes, deleted_ns, uuid, label, floor, " \
-	"stall_ns, store_ns, overhead_least"
+	"stall_ns, store_ns, overhead_least, stall_own_ns"
 
 void comm_run_deinit(struct comm_run *run)
 {
@@ -187,6 +187,7 @@ static int read_run(struct comm_reader *reader, sqlite3_stmt *stmt, struct comm_
 	run->stall_ns = time_column(stmt, 17);
 	run->store_ns = time_column(stmt, 18);
 	run->overhead_least = sqlite3_column_double(stmt, 19);
+	run->stall_own_ns = time_column(stmt, 20);
 	run->end_ns = run->start_ns;
 	run->state = COMM_RUN_FINISHED;
 	if (sqlite3_column_type(stmt, 9) != SQLITE_NULL) {

@@ -382,16 +382,20 @@ static const char version_15[] =
  */
 static const char version_16[] = "ALTER TABLE edge ADD COLUMN dates BLOB NOT NULL DEFAULT x'';";
 
+/* The longest stall but for the time without a CPU, which may be of another stall; 0: not known. */
+static const char version_17[] =
+	"ALTER TABLE run ADD COLUMN stall_own_ns INTEGER NOT NULL DEFAULT 0;";
+
 _Static_assert(COMM_STRANDS_PACKED == 32 && COMM_LEVEL_OBJECT == 6, "the numbers above");
 
 static const struct {
 	int to;
 	const char *sql;
 } migrations[] = {
-	{1, version_1},	  {2, version_2},   {3, version_3},   {4, version_4},
-	{5, version_5},	  {6, version_6},   {7, version_7},   {8, version_8},
-	{9, version_9},	  {10, version_10}, {11, version_11}, {12, version_12},
-	{13, version_13}, {14, version_14}, {15, version_15}, {16, version_16},
+	{1, version_1},	  {2, version_2},   {3, version_3},   {4, version_4},	{5, version_5},
+	{6, version_6},	  {7, version_7},   {8, version_8},   {9, version_9},	{10, version_10},
+	{11, version_11}, {12, version_12}, {13, version_13}, {14, version_14}, {15, version_15},
+	{16, version_16}, {17, version_17},
 };
 
 _Static_assert(sizeof(migrations) / sizeof(*migrations) == COMM_SCHEMA_VERSION,

@@ -12,7 +12,7 @@
 
 enum {
 	COMM_SCHEMA_APPLICATION_ID = 0x636f6d6d, /* "comm" */
-	COMM_SCHEMA_VERSION = 16,
+	COMM_SCHEMA_VERSION = 17,
 	COMM_DOUBT_ALL = 1000, /* an edge's doubt, where all of its bytes are in doubt */
 	COMM_SCHEMA_PAGE_BYTES = 4096,
 };

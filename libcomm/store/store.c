@@ -65,8 +65,8 @@ struct comm_store {
 	int log_pages, log_pages_max; /* in the log that are not in the file yet */
 	int missed;		      /* see comm_store_missed() */
 	pid_t reader;
-	uint64_t longest_ns, stall_ns; /* of the run */
-	struct comm_run_budget budget; /* likewise */
+	uint64_t longest_ns, stall_ns, stall_own_ns; /* of the run */
+	struct comm_run_budget budget;		     /* likewise */
 };
 
 static int exec(struct comm_store *store, const char *sql)
@@ -483,7 +483,7 @@ int comm_store_begin_run(struct comm_store *store, const struct comm_run_info *i
 		return err;
 	store->run = begin.run;
 	store->n_kept = 0;
-	store->longest_ns = store->stall_ns = 0;
+	store->longest_ns = store->stall_ns = store->stall_own_ns = 0;
 	comm_run_budget_begin(&store->budget, info->overhead_limit, info->floor);
 	comm_dictionary_begin(&store->dict, begin.run);
 	comm_rollup_begin(&store->rollup, begin.run, info->start_ns);
@@ -658,9 +658,10 @@ uint64_t comm_store_longest_ns(const struct comm_store *store)
 	return store->longest_ns;
 }
 
-void comm_store_tell_stall(struct comm_store *store, uint64_t stall_ns)
+void comm_store_tell_stall(struct comm_store *store, uint64_t stall_ns, uint64_t own_ns)
 {
 	store->stall_ns = stall_ns;
+	store->stall_own_ns = own_ns;
 }
 
 struct finish {
@@ -678,7 +679,7 @@ static int end_run(struct comm_store *store, void *ctx)
 		return err;
 	if (sqlite3_prepare_v2(store->db,
 			       "UPDATE run SET end_ns = ?2, how = ?3, stall_ns = ?4,"
-			       " store_ns = ?5 WHERE id = ?1",
+			       " store_ns = ?5, stall_own_ns = ?6 WHERE id = ?1",
 			       -1, &stmt, NULL) != SQLITE_OK)
 		return comm_schema_errno(store->db);
 	sqlite3_bind_int64(stmt, 1, store->run);
@@ -686,6 +687,7 @@ static int end_run(struct comm_store *store, void *ctx)
 	sqlite3_bind_text(stmt, 3, text(finish->how), -1, SQLITE_STATIC);
 	sqlite3_bind_int64(stmt, 4, (int64_t)store->stall_ns);
 	sqlite3_bind_int64(stmt, 5, (int64_t)store->longest_ns);
+	sqlite3_bind_int64(stmt, 6, (int64_t)store->stall_own_ns);
 	if (sqlite3_step(stmt) != SQLITE_DONE)
 		err = comm_schema_errno(store->db);
 	sqlite3_finalize(stmt);

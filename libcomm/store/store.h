@@ -142,10 +142,10 @@ int comm_store_lost(const struct comm_store *store);
 /* The longest that a slice of the run took to be written. */
 uint64_t comm_store_longest_ns(const struct comm_store *store);
 /*
- * How long whoever samples kept the rings of the kernel waiting at most, beyond what was meant; stored at the end of
- * the run.
+ * How long whoever samples kept the rings of the kernel waiting at most, beyond what was meant, and at most but for the
+ * time without a CPU; stored at the end of the run.
  */
-void comm_store_tell_stall(struct comm_store *store, uint64_t stall_ns);
+void comm_store_tell_stall(struct comm_store *store, uint64_t stall_ns, uint64_t own_ns);
 /* how: "duration", "interrupted", "target exited", "end of recording". */
 int comm_store_end_run(struct comm_store *store, uint64_t end_ns, const char *how);
 /* Takes the run back that was begun, and all that was stored of it. */

@@ -71,6 +71,7 @@ class comm_run(Structure):
         ("store_ns", c_uint64),
         ("daemon_idle_ns", c_uint64),
         ("overhead_least", c_double),
+        ("stall_own_ns", c_uint64),
     ]
 
 

@@ -45,6 +45,7 @@ class Run:
     store_ns: int
     daemon_idle_ns: int
     overhead_least: float
+    stall_own_ns: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ code=$?
 check "the run ends as any other" sh -c 'cat "$1"; [ "$2" != 1 ] && ! grep -q "not all slices" "$1"' - "$dir/log" $code
 check "no time is missing" [ "$(sqlite3 -readonly "$dir/files/$store" "SELECT total(end_ns - start_ns) > 0 AND total(end_ns - start_ns) = max(end_ns) - min(start_ns) FROM slice WHERE level = 0")" = 1 ]
 check "a slice waited for the server, as the store says ($(row store_ns) ns)" [ "$(row 'store_ns > 5e9')" = 1 ]
-check "what samples did not ($(row stall_ns) ns)" [ "$(row 'stall_ns > 0 AND stall_ns < 5e9')" = 1 ]
+check "what samples did not ($(row stall_ns) ns, $(row stall_own_ns) of its own)" [ "$(row 'stall_ns > 0 AND stall_ns < 5e9 AND stall_own_ns BETWEEN 1 AND stall_ns')" = 1 ]
 
 # All of commd that is there, but for what has ended and waits for its parent.
 left() { ps -o pid=,stat=,comm= -p "$daemon" --ppid "$daemon" | awk '$2 !~ /^Z/'; }

@@ -268,7 +268,7 @@ static void test_old_rows_get_what_is_new(void **state)
 	/* Nobody kept where the loads of older runs found their data. */
 	assert_true(query("SELECT count(*) FROM origin") == 0);
 	assert_true(query("SELECT count(*) FROM run WHERE label = '' AND floor = 0"
-			  " AND overhead_least = 0") == 3);
+			  " AND overhead_least = 0 AND stall_own_ns = 0") == 3);
 	assert_true(query("SELECT count(*) FROM edge WHERE age <> x''") == 0);
 	assert_true(query("SELECT count(*) FROM thread WHERE run = 3 AND (name, role) IN"
 			  " (VALUES ('put-1', 'put'), ('get-1', 'get'), ('two', 'two'),"
@@ -603,6 +603,8 @@ static int cut_at(int left)
 		    (version > 14));
 	assert_true(query("SELECT count(*) FROM pragma_table_info('edge')"
 			  " WHERE name = 'dates'") == (version > 15));
+	assert_true(query("SELECT count(*) FROM pragma_table_info('run')"
+			  " WHERE name = 'stall_own_ns'") == (version > 16));
 	return version;
 }
 

@@ -226,7 +226,7 @@ static void test_strays(void **state)
 			     " command, host, notes, start_ns, start_unix_ns, overhead_limit,"
 			     " granularity_bytes, end_ns, how, deleted_ns, 'another', sampled_ends,"
 			     " factor_sd, confusion_sd, label, floor, numa, doubt_sd, stall_ns,"
-			     " store_ns, overhead_least FROM run)",
+			     " store_ns, overhead_least, stall_own_ns FROM run)",
 			     NULL, NULL, NULL),
 		SQLITE_OK);
 	assert_int_equal(sqlite3_prepare_v2(db, tables, -1, &of_slices, NULL), SQLITE_OK);
