@@ -107,6 +107,7 @@ static const struct comm_seccomp_rule rules[] = {
 	COMM_SECCOMP_CALL(sendto),
 	COMM_SECCOMP_CALL(recvmsg),
 	COMM_SECCOMP_CALL(recvfrom),
+	COMM_SECCOMP_IS(shutdown, 1, SHUT_RDWR), /* at the end: stop.c */
 	COMM_SECCOMP_CALL(wait4),
 	COMM_SECCOMP_CALL(waitid),
 	/* Waiting, clocks, signals to itself, and what asks about itself: */

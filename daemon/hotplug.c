@@ -18,6 +18,7 @@
 
 #include "clock.h"
 #include "fence.h"
+#include "parent.h"
 #include "passed_fd.h"
 #include "rights.h"
 #include "seccomp_list.h"
@@ -218,7 +219,7 @@ static bool keep_descriptors(int socket, int program)
 }
 
 /* It keeps nothing that is not opened by number: no file, no process, no memory but its own. */
-static void confine(const struct comm_hotplug *h, int socket)
+static void confine(const struct comm_hotplug *h, int socket, pid_t parent)
 {
 	bool is_enough = comm_has_capability(kept[0], -1) && comm_perf_paranoid() <= PARANOID_MOST;
 	sigset_t all;
@@ -228,7 +229,7 @@ static void confine(const struct comm_hotplug *h, int socket)
 	prctl(PR_SET_NAME, "commd-cpus");
 	if (!keep_descriptors(socket, h->program) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 	    comm_fence_all() || comm_rights_as_nobody(kept, is_enough ? 1 : 2) ||
-	    comm_seccomp_install(&list))
+	    comm_parent_bind(parent) || comm_seccomp_install(&list))
 		_exit(1);
 }
 
@@ -264,13 +265,13 @@ static _Noreturn void serve(const struct comm_hotplug *h)
 int comm_hotplug_start(struct comm_hotplug *h)
 {
 	int ends[2], err = 0;
-	pid_t pid;
+	pid_t pid, own = getpid();
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return -errno;
 	pid = fork();
 	if (!pid) {
-		confine(h, ends[1]);
+		confine(h, ends[1], own);
 		serve(h);
 	}
 	if (pid < 0)

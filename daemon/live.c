@@ -525,7 +525,7 @@ static const char *run_until_over(struct live *live)
 	}
 }
 
-/* This process may end no helper, and one that somebody has stopped does not end by itself.  False: there is none. */
+/* This process may end no helper.  One that somebody has stopped goes on, and ends, when this has (parent.h).  False: there is none. */
 static bool say_stopped(pid_t command)
 {
 	char path[64], name[32];
@@ -545,7 +545,8 @@ static bool say_stopped(pid_t command)
 		if (file)
 			fclose(file);
 		fprintf(stderr,
-			"commd: %s was stopped, and stays as process %d: end it (kill -KILL %d)\n",
+			"commd: %s was stopped: it ends with this process; if it does not, end "
+			"process %d (kill -KILL %d)\n",
 			name, pid, pid);
 	}
 	return is_any;
@@ -571,8 +572,9 @@ static int deinit(struct live *live, int status)
 	files = comm_parser_end();
 	if (files.left)
 		fprintf(stderr,
-			"commd: commd-files was stopped, and stays as process %d: end it "
-			"(kill -KILL %d)\n",
+			"commd: commd-files was stopped: it ends with this process; if it does "
+			"not, "
+			"end process %d (kill -KILL %d)\n",
 			files.left, files.left);
 	if (files.was_killed)
 		fprintf(stderr, "commd: commd-files was killed: from then on no file and no memory "

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "fence.h"
+#include "parent.h"
 #include "rights.h"
 #include "seccomp_list.h"
 #include "trigger.h"
@@ -73,7 +74,8 @@ static bool confine_waker(int socket, pid_t whose)
 	prctl(PR_SET_NAME, "commd-priority");
 	return (socket == 0 || dup2(socket, 0) == 0) && syscall(SYS_close_range, 1u, ~0u, 0) == 0 &&
 	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && comm_fence_all() == 0 &&
-	       comm_rights_as_nobody(kept, 1) == 0 && comm_seccomp_install(&list) == 0;
+	       comm_rights_as_nobody(kept, 1) == 0 && comm_parent_bind(whose) == 0 &&
+	       comm_seccomp_install(&list) == 0;
 }
 
 /* Of each byte that comes, until the process is gone that it is for. */

@@ -22,6 +22,7 @@
 #include <sqlite3.h>
 
 #include "fence.h"
+#include "parent.h"
 #include "rights.h"
 #include "seccomp_list.h"
 
@@ -39,11 +40,9 @@ static const char *const suffixes[] = {"-wal", "-shm", "-ballast", "-journal"};
 enum { SUFFIXES = sizeof(suffixes) / sizeof(*suffixes) };
 
 static const struct comm_seccomp_rule calls[] = {
-	COMM_SECCOMP_CALL(recvfrom),
-	COMM_SECCOMP_CALL(sendto),
-	COMM_SECCOMP_IS(unlinkat, 0, DIRECTORY),
-	COMM_SECCOMP_CALL(restart_syscall),
-	COMM_SECCOMP_CALL(exit_group),
+	COMM_SECCOMP_CALL(recvfrom),	    COMM_SECCOMP_CALL(getppid),
+	COMM_SECCOMP_CALL(sendto),	    COMM_SECCOMP_IS(unlinkat, 0, DIRECTORY),
+	COMM_SECCOMP_CALL(restart_syscall), COMM_SECCOMP_CALL(exit_group),
 };
 
 static const struct comm_seccomp_list list = {calls, sizeof(calls) / sizeof(*calls), {NULL}};
@@ -67,7 +66,7 @@ static void become_owner(int directory)
 		(void)!setresuid(st.st_uid, st.st_uid, st.st_uid);
 }
 
-static void confine(int socket, int directory, const char *path)
+static void confine(int socket, int directory, const char *path, pid_t parent)
 {
 	sigset_t all;
 
@@ -78,7 +77,7 @@ static void confine(int socket, int directory, const char *path)
 		_exit(1);
 	/* Not before, as that one might not come to the directory by its path. */
 	become_owner(directory);
-	if (comm_rights_keep(NULL, 0))
+	if (comm_rights_keep(NULL, 0) || comm_parent_bind(parent))
 		_exit(1);
 	/* Both are above, so that neither takes the other's place. */
 	if (dup2(socket, SOCKET) < 0 || dup2(directory, DIRECTORY) < 0 ||
@@ -88,7 +87,7 @@ static void confine(int socket, int directory, const char *path)
 		_exit(1);
 }
 
-static _Noreturn void serve(void)
+static _Noreturn void serve(pid_t parent)
 {
 	char name[SUFFIXES][sizeof(base) + sizeof("-journal")];
 	uint8_t which;
@@ -97,6 +96,9 @@ static _Noreturn void serve(void)
 	for (size_t i = 0; i < SUFFIXES; i++)
 		snprintf(name[i], sizeof(name[i]), "%s%s", base, suffixes[i]);
 	while (recv(SOCKET, &which, sizeof(which), 0) == sizeof(which) && which < SUFFIXES) {
+		/* Who was stopped while it was asked may find another run's files by now. */
+		if (getppid() != parent)
+			break;
 		err = unlinkat(DIRECTORY, name[which], 0) ? errno : 0;
 		if (send(SOCKET, &err, sizeof(err), MSG_NOSIGNAL) != sizeof(err))
 			break;
@@ -120,7 +122,7 @@ int comm_remover_start(const char *store_path)
 	const char *slash = strrchr(store_path, '/');
 	char copy[PATH_MAX], *path;
 	int ends[2], directory, err = 0;
-	pid_t pid = -1;
+	pid_t pid = -1, own = getpid();
 
 	/* Who opens the store says what is wrong with its name, or its directory. */
 	if (snprintf(copy, sizeof(copy), "%s", store_path) >= PATH_MAX ||
@@ -139,8 +141,8 @@ int comm_remover_start(const char *store_path)
 	if (ends[1] >= 0)
 		pid = fork();
 	if (!pid) {
-		confine(ends[1], directory, path);
-		serve();
+		confine(ends[1], directory, path, own);
+		serve(own);
 	}
 	if (pid < 0)
 		err = -errno;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ enum {
 	 */
 	KILL_MS = 2000,
 	NS_PER_MS = 1000000,
+	SOCKETS_MOST = 1 << 16, /* descriptors among which there are those of helpers */
 };
 
 /*
@@ -82,6 +84,16 @@ static void tell(int signal)
 	errno = saved;
 }
 
+/*
+ * Helpers end when their sockets are closed, which a thread that waits for a file server without an answer keeps open,
+ * also when this process is killed.  No other file is touched: to close one may wait for that server, too.
+ */
+static void hang_up(void)
+{
+	for (int fd = 0; fd < SOCKETS_MOST; fd++)
+		shutdown(fd, SHUT_RDWR);
+}
+
 /* On a busy machine, time without a CPU does not count: the end of a run needs some. */
 static void end_late(int signal)
 {
@@ -102,6 +114,7 @@ static void end_late(int signal)
 		return;
 	}
 	(void)!write(STDERR_FILENO, sentence, sizeof(sentence) - 1);
+	hang_up();
 	_exit(1);
 }
 

@@ -3,6 +3,7 @@
 
 #include "child_calls.h"
 #include "clock.h"
+#include "parent.h"
 #include "parse_child.h"
 #include "passed_fd.h"
 #include "peek_child.h"
@@ -335,8 +336,7 @@ static void confine(int socket, pid_t parent)
 		_exit(1);
 	if (comm_rights_keep(kept, sizeof(kept) / sizeof(kept[0])) < 0)
 		_exit(1);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
+	if (comm_parent_bind(parent))
 		_exit(1);
 	if (comm_seccomp_install(&comm_child_calls_host) < 0)
 		_exit(1);

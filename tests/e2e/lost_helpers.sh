@@ -20,6 +20,14 @@ start() { # PID: a run of it, which has given its rights up by then, so that it 
     sleep 0.1
   done
 }
+ends() { # PID: what has ended and waits for its parent has
+  local i
+  for i in $(seq 600); do
+    grep -q '^State:.*[^ZX] (' "/proc/$1/status" 2>/dev/null || return 0
+    sleep 0.1
+  done
+  return 1
+}
 # run SIGNAL HELPER REGEX: the exit status is 1, with one sentence that matches.
 run() {
   local code i
@@ -35,6 +43,7 @@ run() {
   kill -0 $daemon 2>/dev/null && { not_ok "$1 of $2: it ends"; kill -9 $daemon; }
   wait $daemon
   code=$?
+  check "$1 of $2: it ends with commd" ends $helper
   kill -9 "$helper" 2>/dev/null
   check "$1 of $2: exit status 1, and a sentence" sh -c 'cat "$1"; [ "$2" = 1 ] && grep -qE "$3" "$1"' - "$dir/log" $code "$3"
   check "$1 of $2: the run is stored to its end" [ "$(sqlite3 -readonly "$store" 'SELECT how FROM run')" = interrupted ]
@@ -48,15 +57,33 @@ for signal in KILL STOP; do
   check "$signal of commd-remover: the next run removes them ($code, $(beside))" [ "$code $(beside)" = "0 a.db-*" ]
 done
 run KILL commd-files 'commd-files was killed: from then on'
-for helper in commd-files commd-remover; do run STOP $helper "$helper was stopped, and stays as process [0-9]+: end it"; done
+for helper in commd-files commd-remover; do run STOP $helper "$helper was stopped: it ends with this process; if it does not, end process [0-9]+ "; done
 start $target
 if pgrep -x -P $daemon commd-cpus >"$dir/log"; then cpus=1; else cpus=0; fi
 kill -9 $daemon
 if [ $cpus = 1 ]; then
-  run STOP commd-cpus 'commd-cpus was stopped, and stays as process [0-9]+: end it'
+  run STOP commd-cpus 'commd-cpus was stopped: it ends with this process; if it does not, end process [0-9]+ '
 else
   skip "STOP of commd-cpus: it is named" "there is none here"
 fi
+# Whatever becomes of commd, also of helpers that are stopped.
+for signal in CONT STOP; do
+  start $target
+  sleep 1
+  helpers=$(pgrep -P $daemon)
+  helpers="$helpers $(for i in $helpers; do pgrep -P "$i"; done)"
+  for i in $helpers; do kill -$signal "$i"; done
+  # One that is told to stop and has not yet stops after that.
+  for i in $helpers; do
+    while [ $signal = STOP ] && grep -q '^State:.*[^TZX] (' "/proc/$i/status" 2>/dev/null; do sleep 0.1; done
+  done
+  kill -9 $daemon
+  wait $daemon 2>/dev/null
+  for i in $helpers; do
+    ends "$i" || { not_ok "KILL of commd, $signal of its helpers: $(cat "/proc/$i/comm") ends"; kill -9 "$i"; continue 2; }
+  done
+  ok "KILL of commd, $signal of its helpers: all end"
+done
 
 # Another takes the place of commd-memory.  Of what the target does then nothing was read before.
 replaced() { # SIGNAL

@@ -5,10 +5,13 @@
 #include <stddef.h>
 
 #include <poll.h>
+#include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include <cmocka.h>
 
+#include "first_child.h"
 #include "stop.c"
 
 enum { TOLD_STATUS = 7 };
@@ -110,6 +113,45 @@ static void test_what_does_not_look_is_ended(void **state)
 	assert_int_equal(WTERMSIG(status), SIGKILL);
 }
 
+static int ends[2];
+
+/* Whose socket another has open for longer, as a thread that the kernel does not let end. */
+static void spins_with_a_socket(void)
+{
+	pid_t other = fork();
+
+	if (!other) {
+		alarm(100);
+		for (;;)
+			pause();
+	}
+	close(ends[0]);
+	spins();
+}
+
+static void test_helpers_are_told(void **state)
+{
+	struct pollfd fd = {.events = POLLIN};
+	int status;
+	pid_t holder;
+	char byte;
+
+	(void)state;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+	status = status_after(spins_with_a_socket, SIGTERM);
+	assert_true(WIFEXITED(status));
+	close(ends[1]);
+	fd.fd = ends[0];
+	assert_int_equal(poll(&fd, 1, 60000), 1);
+	assert_int_equal(recv(ends[0], &byte, 1, 0), 0);
+	holder = first_child_of(getpid());
+	assert_true(holder > 0);
+	kill(holder, SIGKILL);
+	assert_int_equal(waitpid(holder, NULL, 0), holder);
+	close(ends[0]);
+}
+
 static void test_the_end_may_take_longer(void **state)
 {
 	int status = status_after(writes_the_end, SIGTERM);
@@ -127,6 +169,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_signals_tell),
 		cmocka_unit_test(test_what_does_not_look_is_ended),
+		cmocka_unit_test(test_helpers_are_told),
 		cmocka_unit_test(test_the_end_may_take_longer),
 	};
 
