@@ -42,7 +42,9 @@ static int check_store(const char *path)
 	size_t n;
 	int code;
 
-	code = comm_reader_open(path, &reader, &err);
+	code = ctl_open_answers(path, &err);
+	if (!code)
+		code = comm_reader_open(path, &reader, &err);
 	if (!code) {
 		ctl_bytes(size, comm_reader_bytes(reader));
 		code = comm_reader_runs(reader, &runs, &err);

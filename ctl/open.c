@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "answering.h"
 #include "ctl.h"
 #include "number.h"
 
@@ -17,6 +18,18 @@ const char *ctl_store_default(void)
 		if (access(stores[i], F_OK) == 0)
 			return stores[i];
 	return NULL;
+}
+
+int ctl_open_answers(const char *path, char **err)
+{
+	int slow_ms;
+
+	if (comm_answering(path, &slow_ms))
+		return 0;
+	if (asprintf(err, "the file system of the store %s does not answer: is its server there?",
+		     path) < 0)
+		*err = NULL;
+	return -ETIMEDOUT;
 }
 
 int ctl_open_store(const char *path, struct comm_reader **ret, const char **ret_path, char **err)
@@ -39,9 +52,12 @@ int ctl_open_store(const char *path, struct comm_reader **ret, const char **ret_
 
 int ctl_open(const char *path, struct comm_reader **ret, const char **ret_path)
 {
+	const char *named = path ? path : ctl_store_default();
 	char *err = NULL;
-	int code = ctl_open_store(path, ret, ret_path, &err);
+	int code = named ? ctl_open_answers(named, &err) : 0;
 
+	if (!code)
+		code = ctl_open_store(path, ret, ret_path, &err);
 	return code ? ctl_error(code, err) : CTL_OK;
 }
 

@@ -16,7 +16,9 @@ enum { CTL_PATH = 4096 };
 const char *ctl_store_default(void);
 /* path NULL: the default store.  0, or -errno and a sentence in *err, NULL without memory; -ENODATA: there is none. */
 int ctl_open_store(const char *path, struct comm_reader **ret, const char **ret_path, char **err);
-/* Likewise.  Returns an exit code, on failure with the sentence on stderr. */
+/* Whether the file system of a store answers: 0, or -ETIMEDOUT and a sentence in *err. */
+int ctl_open_answers(const char *path, char **err);
+/* Both.  Returns an exit code, on failure with the sentence on stderr. */
 int ctl_open(const char *path, struct comm_reader **ret, const char **ret_path);
 /*
  * A run as a user names it: N or LABEL, of that store; FILE, for its latest; FILE:N or FILE:LABEL.

@@ -8,13 +8,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "answering.h"
 #include "choice.h"
 #include "config_file.h"
 #include "control.h"
 #include "ids.h"
 #include "options.h"
 #include "overhead.h"
-#include "preflight.h"
 #include "source.h"
 #include "store.h"
 #include <comm/comm.h>
@@ -401,12 +401,19 @@ static const char *want_store(const struct argp_state *state, const char *name)
 static void check_store(const struct argp_state *state, const char *name)
 {
 	struct stat st;
+	int slow_ms;
 
-	if (!comm_preflight_store(name))
+	if (!comm_answering(name, &slow_ms))
 		argp_failure(state, 1, 0,
 			     "the file system of the store %s does not answer: is its server "
 			     "there? Nothing was begun",
 			     name);
+	if (slow_ms)
+		fprintf(stderr,
+			"commd: the file system of the store %s is slow, and took %d s to answer; "
+			"the "
+			"run goes on\n",
+			name, slow_ms / 1000);
 	if (!lstat(name, &st) && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
 		wrong(state, "--store wants the name of a file, and '%s' is %s", name,
 		      S_ISDIR(st.st_mode) ? "a directory" : "none");

@@ -18,11 +18,6 @@
 int comm_preflight_source(const struct comm_source *source, const char *arg, char **why);
 /* May this process read the memory of that one?  0, or -errno and *why, a sentence. */
 int comm_preflight_memory(uint32_t pid, char **why);
-/*
- * Whether the file system of the store answers, asked by another process: who asks one that does not may wait for good, and
- * no signal ends that.  Waits for 10 s at most.  While the process has one thread.
- */
-bool comm_preflight_store(const char *path);
 /* Are there enough descriptors left for what a run opens later? */
 bool comm_preflight_descriptors(void);
 

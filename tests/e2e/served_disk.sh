@@ -84,9 +84,31 @@ daemon=$!
 pids+=($daemon)
 for i in $(seq 1200); do kill -0 $daemon 2>/dev/null || break; sleep 0.1; done
 check "no run begins where the disk does not answer" sh -c 'cat "$1"; [ "$(wc -l <"$1")" = 1 ] && grep -q "commd: the file system of the store $2 does not answer: is its server there? Nothing was begun$" "$1"' - "$dir/log" "$disk/e.db"
+# Nor does a report stand for ever.
+for what in report list doctor; do
+  "$commctl" $what --store "$disk/a.db" >"$dir/out" 2>"$dir/log" &
+  reader=$!
+  pids+=($reader)
+  for i in $(seq 1200); do kill -0 $reader 2>/dev/null || break; sleep 0.1; done
+  kill -0 $reader 2>/dev/null && { not_ok "commctl $what ends where the disk does not answer"; continue; }
+  wait $reader
+  code=$?
+  [ $what = doctor ] && grep "bad:" "$dir/out" >"$dir/log"
+  check "commctl $what says that the disk does not answer" sh -c 'cat "$1"; [ "$2" = 1 ] && [ "$(wc -l <"$1")" = 1 ] && grep -q "the file system of the store $3 does not answer: is its server there?$" "$1"' - "$dir/log" $code "$disk/a.db"
+done
 rm "$silent"
 wait $daemon
 check "and that is exit status 1" [ $? = 1 ]
+# A disk that answers late is no reason to do nothing: each of the questions has its time.
+touch "$silent"
+"$commd" -q --pid $target --store "$disk/f.db" --duration 1s --overhead 5 >"$dir/log" 2>&1 &
+daemon=$!
+pids+=($daemon)
+sleep 4
+rm "$silent"
+wait $daemon
+code=$?
+check "one that was slow is named so, and the run goes on" sh -c 'cat "$1"; [ "$2" != 1 ] && [ "$(grep -c "is slow, and took [0-9]* s to answer; the run goes on" "$1")" = 1 ]' - "$dir/log" $code
 "$commd" -q --pid $target --store "$disk/e.db" --duration 2s --overhead 5 >"$dir/log" 2>&1
 result $? "one begins when it answers again"
 echo "1..$n"
