@@ -76,7 +76,7 @@ struct comm_unwritten_unpack {
 	struct comm_unwritten_end last;
 };
 
-/* Begin with at and end alone set.  False: there is no further end, or what follows is no end. */
+/* Begin with at and end alone set; both may be NULL.  False: there is no further end, or what follows is no end. */
 bool comm_unwritten_next(struct comm_unwritten_unpack *unpack, struct comm_unwritten_end *ret);
 
 #endif

@@ -52,8 +52,8 @@ static int take(struct comm_node_ends *ends, struct comm_grouping_use *own,
 		const struct comm_filter *filter)
 {
 	const uint8_t *packed = sqlite3_column_blob(ends->ask, 0);
-	struct comm_unwritten_unpack unpack = {.at = packed,
-					       .end = packed + sqlite3_column_bytes(ends->ask, 0)};
+	int n = sqlite3_column_bytes(ends->ask, 0); /* 0: packed is NULL */
+	struct comm_unwritten_unpack unpack = {.at = packed, .end = n ? packed + n : packed};
 	struct comm_unwritten_end from;
 	struct comm_shares nodes;
 	int code = 0;

@@ -67,8 +67,8 @@ static int take(struct comm_unseen_nodes *unseen, struct comm_grouping_use *own,
 		struct comm_grouping_use *ends, const struct comm_filter *filter, double *rest)
 {
 	const uint8_t *packed = sqlite3_column_blob(unseen->ask, 0);
-	struct comm_unwritten_unpack unpack = {
-		.at = packed, .end = packed + sqlite3_column_bytes(unseen->ask, 0)};
+	int n = sqlite3_column_bytes(unseen->ask, 0); /* 0: packed is NULL */
+	struct comm_unwritten_unpack unpack = {.at = packed, .end = n ? packed + n : packed};
 	struct comm_unwritten_end from;
 	int code = 0;
 

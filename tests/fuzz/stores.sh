@@ -13,11 +13,13 @@ mkdir -p "$to"
 asks="00000000 00000121 00002087 00001000 01000018 01000061 01000140 02000000 03000020 04000001 05000000 06000003 07003002
   08002002 09000004 0a000008 0b000000 0c000001 0d000000 0e000020 0f000000 10000000 11000020 01030021 00010880 00000800 01000080
   00000010 01000050 00000020 00200000 00400000 01400021 00800000 0c000001 0d000021 00002000 01002000 03002000 08002000 09002000"
-for kind in redis empty unseen watched unfinished regions calls precise exact; do
-  "$make_store" "$kind" "$scratch/$kind" 2
+for kind in redis hollow empty unseen watched unfinished regions calls precise exact; do
+  "$make_store" "${kind/hollow/exact}" "$scratch/$kind" 2
   journal=DELETE
   [ "$kind" = unfinished ] && journal=WAL
   named=
+  # Nothing is packed in these, which SQLite tells as NULL.
+  [ "$kind" = hollow ] && named="UPDATE unwritten SET ends = x''; UPDATE length SET ends = x''; INSERT INTO written SELECT run, id, 0, x'' FROM slice;"
   [ "$kind" = exact ] && named="INSERT INTO counter VALUES (9, 'instructions');"
   sqlite3 "$scratch/$kind" "INSERT INTO length SELECT run, slice, 9, 0, ends FROM unwritten; $named PRAGMA journal_mode = DELETE; PRAGMA page_size = 512; VACUUM;
     PRAGMA journal_mode = $journal" >/dev/null
