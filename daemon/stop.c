@@ -86,11 +86,12 @@ static void tell(int signal)
 
 /*
  * Helpers end when their sockets are closed, which a thread that waits for a file server without an answer keeps open,
- * also when this process is killed.  No other file is touched: to close one may wait for that server, too.
+ * also when this process is killed.  No other file is touched: to close one may wait for that server, too.  What is printed
+ * may go to a socket that others have, too.
  */
 static void hang_up(void)
 {
-	for (int fd = 0; fd < SOCKETS_MOST; fd++)
+	for (int fd = STDERR_FILENO + 1; fd < SOCKETS_MOST; fd++)
 		shutdown(fd, SHUT_RDWR);
 }
 
