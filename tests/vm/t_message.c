@@ -143,8 +143,8 @@ static struct shared *shared_make(const int *cpu)
 static void test_bystanders(void)
 {
 	struct shared *shared = shared_make((int[CPUS]){0, 1, -1, -1});
-	struct watch_until until = {.enough_armed = 300};
 	uint64_t hits = 0, before[CPUS], all = 0, elsewhere;
+	struct watch_until until = {&hits, 100, 300, 0};
 	pid_t pid = spawn(team, shared), other[2];
 	struct cp_stats stats;
 
@@ -176,10 +176,10 @@ static void test_bystanders(void)
 static void test_crowd(void)
 {
 	struct shared *shared = shared_make((int[CPUS]){0, 1, 2, 3});
-	struct watch_until until = {.enough_armed = 1000};
+	uint64_t hits = 0;
+	struct watch_until until = {&hits, 500, 1000, 0};
 	struct cp_watch watch = next_writer;
 	struct cp_stats stats;
-	uint64_t hits = 0;
 	pid_t pid = spawn(team, shared);
 
 	while (shared->ready < CPUS)
